@@ -1,0 +1,56 @@
+# `make run` and `make test` set up what is missing; a second call takes a second.
+PYTHON ?= python3
+BIN := .venv/bin
+# One benchmark by its name: make bench only=live_view
+only ?=
+
+.PHONY: run test check bench setup setup-test chromium clean
+
+run: setup
+	$(BIN)/python main.py
+
+test: setup-test chromium
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest
+
+check: setup-test lint
+	$(BIN)/python -m pytest -m "not slow and not browser"
+
+.PHONY: lint
+lint:
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+bench: setup-test chromium
+	$(BIN)/python -m benchmarks $(only)
+
+setup: .venv/.packages assets/built/.done
+
+setup-test: setup .venv/.test-packages
+
+.venv/.packages: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name it with make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/.test-packages: pyproject.toml .venv/.packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+assets/built/.done: assets/package.json assets/build.py | .venv/.packages
+	$(BIN)/python assets/build.py
+
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; \
+	else \
+		echo "The browser tests need Chromium. Install it, for example: sudo apt-get install chromium"; exit 1; \
+	fi
+
+clean:
+	rm -rf .venv assets/built assets/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""The lab itself: environments, algorithms, training. No user interface."""

@@ -1,0 +1,22 @@
+"""The algorithms on offer."""
+
+from app.algorithms.dqn import DQN
+from app.algorithms.ppo import PPO
+from app.algorithms.spec import AlgorithmSpec
+from app.errors import UnknownAlgorithmError
+
+CATALOGUE: dict[str, AlgorithmSpec] = {spec.id: spec for spec in (PPO, DQN)}
+
+_BY_PLAIN_NAME = {spec.id.lower(): spec for spec in CATALOGUE.values()}
+
+
+def get_algorithm(name: str) -> AlgorithmSpec:
+    """Return one algorithm, however its id is written: `PPO`, `ppo`, `qr-dqn`.
+
+    Raises:
+        UnknownAlgorithmError: if there is none of this name.
+    """
+    spec = _BY_PLAIN_NAME.get(name.lower().replace("-", "").replace("_", ""))
+    if spec is None:
+        raise UnknownAlgorithmError(name, CATALOGUE)
+    return spec

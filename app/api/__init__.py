@@ -1,0 +1,27 @@
+"""The lab for programs: JSON, server-sent events and one WebSocket below /api."""
+
+from fastapi import FastAPI
+
+from app.api import algorithms, artifacts, environments, frames, health, runs, streams
+from app.api.docs import add_docs
+from app.api.errors import add_error_handlers
+from app.lab import VERSION, Lab
+
+
+def create_api(lab: Lab) -> FastAPI:
+    """Return the application that answers below /api."""
+    api = FastAPI(
+        title="RL LAB // GYM MANAGER",
+        version=VERSION,
+        summary="Train, watch and download reinforcement-learning agents.",
+        openapi_url="/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        # A wrong slash is an unknown address, not a redirect that loses the request's body.
+        redirect_slashes=False,
+    )
+    for resource in (health, environments, algorithms, runs, streams, frames, artifacts):
+        api.include_router(resource.router(lab))
+    add_docs(api)
+    add_error_handlers(api)
+    return api

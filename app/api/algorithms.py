@@ -1,0 +1,64 @@
+"""The algorithms on offer."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from app.algorithms.catalogue import CATALOGUE
+from app.algorithms.spec import AlgorithmSpec
+from app.api.schemas import Listing
+from app.lab import Lab
+
+
+class HyperparameterShape(BaseModel):
+    """One knob of an algorithm."""
+
+    name: str
+    type: str
+    default: Any
+    min: float | None
+    max: float | None
+    choices: list[str] | None
+    scale: str
+    nullable: bool
+    description: str
+    schedulable: bool
+
+
+class Algorithm(BaseModel):
+    """An algorithm that can be trained with."""
+
+    id: str
+    name: str
+    summary: str
+    action_space_types: list[str]
+    default_n_envs: int
+    hyperparameters: list[HyperparameterShape]
+
+    @classmethod
+    def of(cls, spec: AlgorithmSpec) -> "Algorithm":
+        """Describe an algorithm."""
+        return cls(
+            id=spec.id,
+            name=spec.name,
+            summary=spec.summary,
+            action_space_types=list(spec.action_kinds),
+            default_n_envs=spec.default_n_envs,
+            hyperparameters=[
+                HyperparameterShape.model_validate(parameter, from_attributes=True)
+                for parameter in spec.hyperparameters
+            ],
+        )
+
+
+def router(_: Lab) -> APIRouter:
+    """Return the routes of this resource."""
+    routes = APIRouter(prefix="/algorithms", tags=["algorithms"])
+
+    @routes.get("")
+    async def list_algorithms() -> Listing[Algorithm]:
+        """List the algorithms with all their hyperparameters."""
+        return Listing(items=[Algorithm.of(spec) for spec in CATALOGUE.values()])
+
+    return routes

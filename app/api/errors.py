@@ -1,0 +1,111 @@
+"""One shape for everything that can't be done."""
+
+import logging
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from app.errors import InputError, explain
+from app.previews import PreviewError
+from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
+
+_log = logging.getLogger(__name__)
+
+
+class ErrorBody(BaseModel):
+    """What was wrong, for programs (code, field) and for people (message)."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every answer that is not a success."""
+
+    error: ErrorBody
+
+
+class NotThereError(Exception):
+    """An address names something that doesn't exist; what would be wrong input elsewhere."""
+
+    def __init__(self, problem: InputError) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def error_answer(
+    status: int, code: str, message: str, field: str | None = None
+) -> JSONResponse:
+    """Return an error in the shape that all of them have."""
+    body = ErrorAnswer(error=ErrorBody(code=code, message=message, field=field))
+    return JSONResponse(body.model_dump(), status_code=status)
+
+
+def add_error_handlers(api: FastAPI) -> None:
+    """Turn exceptions into answers."""
+    api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
+    api.add_exception_handler(InputError, _invalid)
+    api.add_exception_handler(BadCursorError, _bad_cursor)
+    api.add_exception_handler(RunNotFoundError, _not_found)
+    api.add_exception_handler(NotThereError, _not_there)
+    api.add_exception_handler(WrongStateError, _wrong_state)
+    api.add_exception_handler(PreviewError, _no_picture)
+    api.add_exception_handler(HTTPException, _http)
+    api.add_exception_handler(Exception, _unexpected)
+
+
+async def _malformed_or_invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    problem = dict(error.errors()[0])
+    if problem["type"] == "json_invalid":
+        reason = problem.get("ctx", {}).get("error", "it can't be read")
+        return error_answer(400, "malformed", f"The body is not JSON: {reason}.")
+    where, *path = problem["loc"]
+    problem["loc"] = path or [where]
+    return await _invalid(_, explain([problem]))
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, InputError)
+    return error_answer(422, error.code, str(error), error.field)
+
+
+async def _bad_cursor(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(422, "invalid_value", str(error), "cursor")
+
+
+async def _not_found(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(404, "not_found", str(error))
+
+
+async def _not_there(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, NotThereError)
+    return error_answer(404, error.problem.code, str(error), error.problem.field)
+
+
+async def _wrong_state(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(409, "wrong_state", str(error))
+
+
+async def _no_picture(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(503, "no_worker", f"The picture could not be drawn: {error}.")
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code).phrase
+    message = {
+        404: f"There is nothing at {request.url.path[:200]}.",
+        405: f"{request.method} is not possible here.",
+    }.get(error.status_code, f"{error.detail or phrase}.")
+    return error_answer(error.status_code, phrase.lower().replace(" ", "_"), message)
+
+
+async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return error_answer(500, "internal", "Something went wrong on the server; its log says what.")

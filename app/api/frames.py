@@ -1,0 +1,88 @@
+"""Live pictures of a run: a WebSocket with credit, and the newest one by itself."""
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketState
+
+from app.api.errors import ErrorAnswer
+from app.lab import Lab
+from app.tasks import Tasks
+from app.training.frames import FrameHub
+from storage.errors import RunNotFoundError
+
+_ON_THEIR_WAY = 2
+_MOST_FPS = 30.0
+_UNKNOWN_RUN = 4404
+
+
+def router(lab: Lab) -> APIRouter:
+    """Return the routes of this resource."""
+    routes = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
+
+    @routes.get(
+        "/frame.jpg",
+        response_class=Response,
+        responses={200: {"content": {"image/jpeg": {}}}, 404: {"model": ErrorAnswer}},
+    )
+    async def newest(run_id: str) -> Response:
+        """Return the newest picture of a run."""
+        frame = (await lab.trainer.feed(run_id)).frames.newest
+        if frame is None:
+            raise HTTPException(404)
+        return Response(frame.jpeg, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
+
+    @routes.websocket("/frames")
+    async def frames(
+        socket: WebSocket, run_id: str, fps: Annotated[float, Query(gt=0)] = _MOST_FPS
+    ) -> None:
+        try:
+            feed = await lab.trainer.feed(run_id)
+        except RunNotFoundError:
+            await socket.close(_UNKNOWN_RUN)
+            return
+        await socket.accept()
+        with feed.frames.looking():
+            await _FrameSender(socket, feed.frames, min(fps, _MOST_FPS)).run()
+
+    return routes
+
+
+class _FrameSender:
+    """Sends one viewer the newest pictures, as fast as it takes them and no faster."""
+
+    def __init__(self, socket: WebSocket, hub: FrameHub, fps: float) -> None:
+        self._socket = socket
+        self._hub = hub
+        self._pause = 1 / fps
+        self._credit = asyncio.BoundedSemaphore(_ON_THEIR_WAY)
+
+    async def run(self) -> None:
+        """Send until the viewer leaves."""
+        tasks = Tasks()
+        tasks.start(self._send(), name="send frames")
+        try:
+            while True:
+                await self._socket.receive_text()
+                # More thanks than pictures: whoever sends that gets no more for it.
+                with suppress(ValueError):
+                    self._credit.release()
+        except (WebSocketDisconnect, KeyError):
+            # Gone, or it sent bytes where only `ack` is agreed.
+            return
+        finally:
+            await tasks.cancel()
+
+    async def _send(self) -> None:
+        shown = 0
+        while self._socket.application_state is WebSocketState.CONNECTED:
+            await self._credit.acquire()
+            frame = await self._hub.after(shown)
+            shown = frame.seq
+            try:
+                await self._socket.send_bytes(frame.packed())
+            except (WebSocketDisconnect, RuntimeError):
+                return
+            await asyncio.sleep(self._pause * 0.9)

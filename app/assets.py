@@ -1,0 +1,6 @@
+"""Where the front-end files lie that set-up builds: fonts and the API's documentation."""
+
+from pathlib import Path
+
+ASSETS_URL = "/assets"
+ASSETS_FOLDER = Path(__file__).parent.parent / "assets" / "built"

@@ -1,0 +1,1 @@
+"""What can be trained on: plain data that the web process and the worker share."""

@@ -1,0 +1,67 @@
+"""The Box2D family."""
+
+from math import pi
+
+from app.environments.spec import ActionKind, EnvSpec, Observed
+
+LUNAR_LANDER = EnvSpec(
+    id="LunarLander-v3",
+    name="Lunar Lander",
+    family="box2d",
+    description="Set a spacecraft down between two flags, gently and with little fuel.",
+    action_kind=ActionKind.DISCRETE,
+    n_actions=4,
+    action_labels=("coast", "left engine", "main engine", "right engine"),
+    observed=(
+        Observed(name="horizontal position", low=-2.5, high=2.5),
+        Observed(name="height", low=-2.5, high=2.5),
+        Observed(name="horizontal speed", low=-10.0, high=10.0),
+        Observed(name="vertical speed", low=-10.0, high=10.0),
+        Observed(name="angle", low=-2 * pi, high=2 * pi),
+        Observed(name="angular speed", low=-10.0, high=10.0),
+        Observed(name="left leg contact", low=0.0, high=1.0),
+        Observed(name="right leg contact", low=0.0, high=1.0),
+    ),
+    reward_range=(-100.0, 100.0),
+    solved_threshold=200.0,
+    max_episode_steps=1000,
+    default_timesteps=500_000,
+    former_ids=("LunarLander-v2", "LunarLander-v1"),
+)
+
+_JOINTS = ("hip 1", "knee 1", "hip 2", "knee 2")
+
+
+def _leg(number: int) -> tuple[Observed, ...]:
+    return (
+        Observed(name=f"hip {number} angle", low=-pi, high=pi),
+        Observed(name=f"hip {number} speed", low=-5.0, high=5.0),
+        Observed(name=f"knee {number} angle", low=-pi, high=pi),
+        Observed(name=f"knee {number} speed", low=-5.0, high=5.0),
+        Observed(name=f"leg {number} contact", low=0.0, high=5.0),
+    )
+
+
+BIPEDAL_WALKER = EnvSpec(
+    id="BipedalWalker-v3",
+    name="Bipedal Walker",
+    family="box2d",
+    description="Walk across rough ground on two legs with four motors.",
+    action_kind=ActionKind.CONTINUOUS,
+    action_shape=(4,),
+    action_labels=tuple(f"{joint} torque" for joint in _JOINTS),
+    observed=(
+        Observed(name="hull angle", low=-pi, high=pi),
+        Observed(name="hull angular speed", low=-5.0, high=5.0),
+        Observed(name="horizontal speed", low=-5.0, high=5.0),
+        Observed(name="vertical speed", low=-5.0, high=5.0),
+        *_leg(1),
+        *_leg(2),
+        *(Observed(name=f"lidar {ray}", low=-1.0, high=1.0) for ray in range(1, 11)),
+    ),
+    reward_range=(-100.0, None),
+    solved_threshold=300.0,
+    max_episode_steps=1600,
+    default_timesteps=1_000_000,
+    former_ids=("BipedalWalker-v2",),
+)

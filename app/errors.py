@@ -1,0 +1,126 @@
+"""What the lab refuses, each with a code for programs and a sentence for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+
+class InputError(ValueError):
+    """A value that a person or a program gave can't be used."""
+
+    code = "invalid_value"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class UnknownEnvironmentError(InputError):
+    """An environment id is not in the catalogue."""
+
+    code = "unknown_environment"
+
+    def __init__(self, env_id: str, known: Iterable[str]) -> None:
+        hint = _suggestion(env_id, known)
+        super().__init__(f"Unknown environment {env_id[:80]!r}. {hint}", field="env_id")
+
+
+class UnknownAlgorithmError(InputError):
+    """An algorithm id is not in the catalogue."""
+
+    code = "unknown_algorithm"
+
+    def __init__(self, algorithm: str, known: Iterable[str]) -> None:
+        hint = _suggestion(algorithm, known)
+        super().__init__(f"Unknown algorithm {algorithm[:80]!r}. {hint}", field="algorithm")
+
+
+class AlgorithmDoesNotFitError(InputError):
+    """An algorithm can't act in the environment's action space."""
+
+    code = "algorithm_does_not_fit"
+
+    def __init__(self, algorithm: str, needs: str, env_id: str, has: str) -> None:
+        super().__init__(
+            f"{algorithm} needs {needs} actions, {env_id} has {has} ones.", field="algorithm"
+        )
+
+
+class UnknownHyperparameterError(InputError):
+    """An algorithm has no hyperparameter of this name."""
+
+    code = "unknown_hyperparameter"
+
+    def __init__(self, algorithm: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{algorithm} has no hyperparameter {name[:80]!r}. {_suggestion(name, known)}",
+            field=f"hyperparameters.{name[:80]}",
+        )
+
+
+class UnknownFieldError(InputError):
+    """A request has a field that nothing reads."""
+
+    code = "unknown_field"
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"Unknown field {field[:80]!r}. Remove it.", field=field[:80])
+
+
+class MissingFieldError(InputError):
+    """A request lacks a field that it needs."""
+
+    code = "missing_field"
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} is required.", field=field)
+
+
+def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
+    """Say the first of pydantic's findings in our words."""
+    problem = problems[0]
+    field = ".".join(str(part) for part in problem["loc"])
+    match problem["type"]:
+        case "extra_forbidden":
+            return UnknownFieldError(field)
+        case "missing":
+            return MissingFieldError(field)
+    words = _EXPECTATIONS.get(problem["type"], "")
+    if not words:
+        return InputError(f"{field}: {problem['msg']}.", field=field)
+    expectation = words.format(**problem.get("ctx", {}))
+    return InputError(f"{field} must be {expectation}, got {_short(problem['input'])}.", field=field)
+
+
+_EXPECTATIONS = {
+    "greater_than_equal": "at least {ge:,}",
+    "less_than_equal": "at most {le:,}",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "an object",
+    "list_type": "a list",
+    "string_too_long": "at most {max_length} characters long",
+    "string_too_short": "at least {min_length} characters long",
+    "too_long": "at most {max_length} long",
+    "enum": "{expected}",
+    "literal_error": "{expected}",
+}
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _suggestion(given: str, known: Iterable[str]) -> str:
+    """Say what was probably meant, or what there is."""
+    names = {name.lower(): name for name in known}
+    close = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+    return f"Did you mean {names[close[0]]}?" if close else f"Choose one of: {_list(names)}."
+
+
+def _list(names: dict[str, str]) -> str:
+    return ", ".join(names.values())

@@ -1,0 +1,138 @@
+"""The doors of the server: which names and origins may ask, how much, and what browsers may do."""
+
+import json
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LARGEST_BODY = 1 << 20
+_READING = frozenset({"GET", "HEAD"})
+_POLICY_VIOLATION = 1008
+
+# NiceGUI's pages need inline scripts and `eval` (Vue templates); nothing comes from elsewhere.
+_CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data: blob:",
+        "media-src 'self' blob:",
+        "font-src 'self' data:",
+        "worker-src 'self' blob:",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = [
+    (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class _BodyTooLargeError(Exception):
+    """A request went on after it said, or we say, that it ends."""
+
+
+class Guard:
+    """Pure ASGI, so that it sees WebSockets, too: Host, Origin, body size, security headers."""
+
+    def __init__(self, inner: ASGIApp, *, hosts: Iterable[str]) -> None:
+        self._inner = inner
+        self._hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it with what is wrong with it."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._inner(scope, receive, send)
+            return
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        if problem := self._problem(scope, headers):
+            await _refuse(scope, receive, send, *problem)
+            return
+        try:
+            await self._inner(scope, _counting(receive), _hardening(send))
+        except _BodyTooLargeError:
+            await _refuse(scope, receive, send, 413, "too_large", _TOO_LARGE)
+
+    def _problem(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str, str] | None:
+        host = headers.get(b"host", "").lower()
+        if _without_port(host) not in self._hosts:
+            return 403, "foreign_host", "This server isn't known under that name (RL_LAB_HOSTS)."
+        origin = headers.get(b"origin")
+        if origin is not None and _changes_something(scope) and not _is_same(origin, host):
+            return 403, "foreign_origin", "Requests from other sites are refused."
+        length = headers.get(b"content-length", "0")
+        if not length.isdecimal() or int(length) > _LARGEST_BODY:
+            return 413, "too_large", _TOO_LARGE
+        return None
+
+
+_TOO_LARGE = f"The body is larger than {_LARGEST_BODY >> 20} MiB. Send less."
+
+
+def _changes_something(scope: Scope) -> bool:
+    """Whether a foreign page could do harm with it: all WebSockets, all but reading."""
+    if scope["type"] == "websocket" or scope["path"].startswith("/_nicegui_ws"):
+        return True
+    return scope["method"] not in _READING
+
+
+def _is_same(origin: str, host: str) -> bool:
+    return urlsplit(origin.lower()).netloc == host
+
+
+def _without_port(host: str) -> str:
+    """Take `name:8080`, `[::1]:8080` or a bare name apart."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if ":" in host else host
+
+
+def _counting(receive: Receive) -> Receive:
+    received = 0
+
+    async def counted() -> Message:
+        nonlocal received
+        message = await receive()
+        if message["type"] == "http.request":
+            received += len(message.get("body", b""))
+            if received > _LARGEST_BODY:
+                raise _BodyTooLargeError
+        return message
+
+    return counted
+
+
+def _hardening(send: Send) -> Send:
+    async def hardened(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], *_HEADERS]
+        await send(message)
+
+    return hardened
+
+
+async def _refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, code: str, sentence: str
+) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": sentence})
+        return
+    body = json.dumps({"error": {"code": code, "message": sentence, "field": None}}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        *_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

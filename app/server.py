@@ -1,0 +1,76 @@
+"""What a server needs around its pages: settings that work, a free port, doors, files, an end."""
+
+import errno
+import logging
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from app.lab import Lab
+from app.settings import Settings, SettingsError, read_settings
+from storage.errors import StorageError
+
+RECONNECT_WITHIN_S = 30.0
+"""A page that lost its connection for less than this goes on where it was."""
+
+_END_REQUESTS_WITHIN_S = 2
+
+
+def open_lab(arguments: Sequence[str]) -> Lab:
+    """Read the settings and open the lab, or say in one sentence why not and exit with 2."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        settings = read_settings(arguments, os.environ)
+        _check_port(settings)
+        return Lab(settings)
+    except (SettingsError, StorageError) as error:
+        _refuse(str(error))
+
+
+def run_arguments(settings: Settings) -> dict[str, Any]:
+    """Return what NiceGUI needs to know to serve the lab."""
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "show": settings.browser and _has_browser(),
+        "title": "RL LAB // GYM MANAGER",
+        "reload": False,
+        "show_welcome_message": False,
+        # Compression of every WebSocket message costs more than all the rest of sending it.
+        "ws_per_message_deflate": False,
+        "reconnect_timeout": RECONNECT_WITHIN_S,
+        "timeout_graceful_shutdown": _END_REQUESTS_WITHIN_S,
+        "server_header": False,
+    }
+
+
+def announce(settings: Settings) -> None:
+    """Say where the lab is, on the console."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    sys.stdout.write(f"RL LAB // GYM MANAGER is at http://{host}:{settings.port} (Ctrl-C ends it)\n")
+    sys.stdout.flush()
+
+
+def _check_port(settings: Settings) -> None:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        # As the server will: a port that an ended server left behind is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be used ({error.strerror})"
+            raise SettingsError(
+                f"Port {settings.port} on {settings.host} {reason}. Choose another with --port."
+            ) from None
+
+
+def _has_browser() -> bool:
+    return bool(sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _refuse(sentence: str) -> NoReturn:
+    sys.stderr.write(f"{sentence}\n")
+    sys.exit(2)

@@ -1,0 +1,220 @@
+"""Every flag and environment variable of the program, in one place."""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+class SettingsError(Exception):
+    """A setting can't be used; the message names it and the way out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How this server runs. A flag beats a variable, a variable beats the default."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    runs_dir: Path = Path("runs")
+    database: str = ""
+    workers: int = max(1, (os.cpu_count() or 1) - 1)
+    auth: str = "auto"
+    hosts: tuple[str, ...] = ()
+    browser: bool = True
+    warm_workers: int = 2
+    viewers: int = 2
+    worker_memory: int = 3072
+    worker_silence: float = 60.0
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The names under which a browser may address the server."""
+        own = {self.host, "localhost", "127.0.0.1", "::1"}
+        return frozenset(host.lower() for host in (*own, *self.hosts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting: where it comes from and what it means."""
+
+    field: str
+    variable: str
+    flag: str | None
+    help: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(field="host", variable="RL_LAB_HOST", flag="--host", help="address to listen on"),
+    Setting(field="port", variable="RL_LAB_PORT", flag="--port", help="port to listen on"),
+    Setting(
+        field="runs_dir",
+        variable="RL_LAB_RUNS",
+        flag="--runs-dir",
+        help="folder for the database and the files of all runs",
+    ),
+    Setting(
+        field="database",
+        variable="RL_LAB_DATABASE",
+        flag=None,
+        help="database, as sqlite:///path; empty: lab.db in the runs folder",
+    ),
+    Setting(
+        field="workers",
+        variable="RL_LAB_WORKERS",
+        flag="--workers",
+        help="runs that may train at once; the others wait in the queue",
+    ),
+    Setting(
+        field="auth",
+        variable="RL_LAB_AUTH",
+        flag="--auth",
+        help="auto or off: no accounts, so only this machine is served",
+    ),
+    Setting(
+        field="hosts",
+        variable="RL_LAB_HOSTS",
+        flag=None,
+        help="further names of this server, separated by commas",
+    ),
+    Setting(
+        field="browser",
+        variable="RL_LAB_BROWSER",
+        flag="--no-browser",
+        help="open the page in a browser at the start (1) or not (0)",
+    ),
+    Setting(
+        field="warm_workers",
+        variable="RL_LAB_WARM_WORKERS",
+        flag=None,
+        help="workers kept ready so that training starts at once; 0 saves about 300 MB each",
+    ),
+    Setting(
+        field="viewers",
+        variable="RL_LAB_VIEWERS",
+        flag=None,
+        help="runs that can be watched live at once",
+    ),
+    Setting(
+        field="worker_memory",
+        variable="RL_LAB_WORKER_MEMORY",
+        flag=None,
+        help="megabytes of memory that one worker may use",
+    ),
+    Setting(
+        field="worker_silence",
+        variable="RL_LAB_WORKER_SILENCE",
+        flag=None,
+        help="seconds without a sign of life after which a worker is ended",
+    ),
+)
+
+_LEAST = {
+    "port": 1,
+    "workers": 1,
+    "warm_workers": 0,
+    "viewers": 0,
+    "worker_memory": 512,
+    "worker_silence": 5,
+}
+_MOST = {"port": 65_535, "workers": 256, "warm_workers": 16, "viewers": 64}
+
+
+def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """Combine flags, variables and defaults.
+
+    Raises:
+        SettingsError: if a value can't be used.
+    """
+    flags = vars(_parser().parse_args(arguments))
+    values: dict[str, Any] = {}
+    for setting in SETTINGS:
+        raw = flags.get(setting.field)
+        source = setting.flag if raw is not None else setting.variable
+        raw = raw if raw is not None else environment.get(setting.variable)
+        if raw is not None:
+            values[setting.field] = _convert(setting.field, raw, source or setting.variable)
+    settings = Settings(**values)
+    _check(settings)
+    return settings
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong flag as one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SettingsError(f"{message[:1].upper()}{message[1:]}. See python main.py --help.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python main.py", description="Serve the lab on a web page.")
+    parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="serve")
+    for setting in SETTINGS:
+        if setting.field == "browser":
+            parser.add_argument("--no-browser", dest="browser", action="store_const", const="0",
+                                help="don't open the page in a browser")  # fmt: skip
+        elif setting.flag:
+            parser.add_argument(setting.flag, dest=setting.field, help=setting.help)
+    return parser
+
+
+def _convert(field: str, raw: str, source: str) -> object:
+    default = next(item.default for item in fields(Settings) if item.name == field)
+    match default:
+        case bool():
+            return _truth(raw, source)
+        case int() | float():
+            return _number(field, raw, source, type(default))
+        case Path():
+            return Path(raw)
+        case tuple():
+            return tuple(part.strip() for part in raw.split(",") if part.strip())
+        case _:
+            return raw
+
+
+def _truth(raw: str, source: str) -> bool:
+    if raw not in {"0", "1"}:
+        raise SettingsError(f"{source} must be 0 or 1, got {raw!r}.")
+    return raw == "1"
+
+
+def _number(field: str, raw: str, source: str, kind: type[int] | type[float]) -> float:
+    least, most = _LEAST[field], _MOST.get(field)
+    try:
+        number = kind(raw)
+    except ValueError:
+        number = least - 1
+    if number < least or (most is not None and number > most):
+        upper = f" to {most}" if most is not None else " upwards"
+        raise SettingsError(f"{source} must be a number from {least}{upper}, got {raw!r}.")
+    return number
+
+
+def _check(settings: Settings) -> None:
+    if settings.auth not in {"auto", "on", "off"}:
+        raise SettingsError(f"--auth must be auto, on or off, got {settings.auth!r}.")
+    if settings.auth == "on":
+        raise SettingsError("This version has no accounts, so --auth on is not possible. Use auto.")
+    if settings.database and not settings.database.startswith("sqlite:///"):
+        raise SettingsError(
+            f"RL_LAB_DATABASE must look like sqlite:///path/to/lab.db, got {settings.database!r}."
+        )
+    if not settings.is_loopback:
+        raise SettingsError(
+            f"This version has no accounts, so it serves this machine only and can't listen on "
+            f"{settings.host!r}. Use --host 127.0.0.1, and an SSH tunnel from elsewhere."
+        )

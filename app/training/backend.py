@@ -1,0 +1,241 @@
+"""Where a worker runs: a child process here; a cluster would be another class of the same verbs."""
+
+import asyncio
+import os
+import sys
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from signal import SIGKILL
+from typing import Literal, Protocol
+
+import msgspec
+
+from app.tasks import Tasks
+from app.worker import boot_path, framing, messages
+
+Role = Literal["canary", "learner", "painter"]
+
+_STDERR_KEPT = 64 << 10
+_READ_LIMIT = 1 << 20
+_MAX_JSON = 512 << 10
+_MESSAGES_PER_SECOND = 400
+
+_MESSAGES = msgspec.json.Decoder(messages.FromWorker)
+_FRAME_HEADERS = msgspec.json.Decoder(messages.FrameHeader)
+_BLOB_HEADERS = msgspec.json.Decoder(messages.BlobHeader)
+_WEIGHTS_HEADERS = msgspec.json.Decoder(messages.WeightsHeader)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture from a worker."""
+
+    header: messages.FrameHeader
+    jpeg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file from a worker."""
+
+    header: messages.BlobHeader
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOut:
+    """Weights from a worker, still packed: only another worker opens them."""
+
+    frame: bytes
+
+
+Received = messages.FromWorker | Shown | Piece | HandedOut
+
+
+class WorkerGoneError(Exception):
+    """The worker closed its line without a goodbye."""
+
+
+class ProtocolError(Exception):
+    """The worker said something that no honest worker says."""
+
+
+class Worker(Protocol):
+    """The five verbs of a worker, wherever it runs."""
+
+    async def start(self, role: Role) -> messages.Locked:
+        """Start the process and return what it says after locking itself down."""
+
+    def send(self, frame: bytes) -> None:
+        """Give the worker a frame without waiting for it."""
+
+    async def receive(self) -> Received:
+        """Return the next thing the worker says."""
+
+    def stop(self) -> None:
+        """Ask the worker to end its job and deliver what it has."""
+
+    def kill(self) -> None:
+        """End the worker at once."""
+
+
+class LocalWorker:
+    """A worker in a child process of this machine, in an environment built from nothing."""
+
+    def __init__(self, *, memory_mb: int) -> None:
+        self._memory_mb = memory_mb
+        self._printed: deque[bytes] = deque()
+        self._window = (0.0, 0)
+        self._tasks = Tasks()
+        self._started: asyncio.subprocess.Process | None = None
+        self.layers: tuple[str, ...] = ()
+        """The layers of the sandbox that the worker says are in force."""
+
+    @property
+    def _process(self) -> asyncio.subprocess.Process:
+        if self._started is None:
+            raise WorkerGoneError
+        return self._started
+
+    @property
+    def pid(self) -> int:
+        """The process' number."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._started is not None and self._started.returncode is None
+
+    @property
+    def printed(self) -> str:
+        """The end of what the worker printed."""
+        return b"".join(self._printed).decode(errors="replace")
+
+    async def start(self, role: Role) -> messages.Locked:
+        """Start the process and return what it says after locking itself down."""
+        self._started = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            "-B",
+            str(boot_path()),
+            role,
+            str(self._memory_mb),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd="/",
+            env=_environment(),
+            start_new_session=True,
+            limit=_READ_LIMIT,
+        )
+        self._listening = self._tasks.start(self._keep_what_it_prints(), name="worker's prints")
+        said = await self.receive()
+        if not isinstance(said, messages.Locked):
+            self.kill()
+            raise ProtocolError("it began with something other than its lock-down")
+        self.layers = said.layers
+        return said
+
+    def send(self, frame: bytes) -> None:
+        """Give the worker a frame without waiting for it."""
+        if self._process.stdin is not None and not self._process.stdin.is_closing():
+            self._process.stdin.write(frame)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much the worker hasn't read yet."""
+        stdin = self._process.stdin
+        return 0 if stdin is None else stdin.transport.get_write_buffer_size()
+
+    async def receive(self) -> Received:
+        """Return the next thing the worker says.
+
+        Raises:
+            WorkerGoneError: if it ended.
+            ProtocolError: if it broke the rules; it should be killed.
+        """
+        await self._slow_down_a_flood()
+        assert self._process.stdout is not None
+        try:
+            head = await self._process.stdout.readexactly(framing.HEADER.size)
+            (length,) = framing.HEADER.unpack(head)
+            if not 1 <= length <= framing.MAX_FRAME:
+                raise ProtocolError(f"a frame of {length} bytes")
+            body = await self._process.stdout.readexactly(length)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise WorkerGoneError from None
+        try:
+            return _decode(body[:1], body[1:])
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise ProtocolError(str(error)[:200]) from None
+
+    def stop(self) -> None:
+        """Ask the worker to end its job and deliver what it has."""
+        self.send(messages.encode(messages.Stop()))
+
+    def kill(self) -> None:
+        """End the worker, and whatever it may have started, at once."""
+        if self.is_alive:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, SIGKILL)
+
+    async def wait(self) -> int:
+        """Wait for the end and return the exit code; negative: the signal that ended it."""
+        code = await self._process.wait()
+        await self._listening
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        return code
+
+    async def _keep_what_it_prints(self) -> None:
+        assert self._process.stderr is not None
+        while part := await self._process.stderr.read(1 << 16):
+            self._printed.append(part)
+            while sum(map(len, self._printed)) - len(self._printed[0]) > _STDERR_KEPT:
+                self._printed.popleft()
+
+    async def _slow_down_a_flood(self) -> None:
+        """Read no faster than an honest worker writes: the pipe fills up and the flood waits."""
+        now = asyncio.get_running_loop().time()
+        began, count = self._window
+        if now - began > 1.0:
+            self._window = (now, 1)
+        elif count < _MESSAGES_PER_SECOND:
+            self._window = (began, count + 1)
+        else:
+            await asyncio.sleep(began + 1.0 - now)
+            self._window = (asyncio.get_running_loop().time(), 1)
+
+
+def _decode(tag: bytes, content: bytes) -> Received:
+    if tag == framing.JSON:
+        if len(content) > _MAX_JSON:
+            raise ProtocolError(f"a message of {len(content)} bytes")
+        return _MESSAGES.decode(content)
+    if tag == framing.FRAME:
+        header, jpeg = framing.split_header(content)
+        return Shown(_FRAME_HEADERS.decode(header), jpeg)
+    if tag == framing.BLOB:
+        header, piece = framing.split_header(content)
+        return Piece(_BLOB_HEADERS.decode(header), piece)
+    if tag == framing.WEIGHTS:
+        _WEIGHTS_HEADERS.decode(framing.split_header(content)[0])
+        return HandedOut(framing.pack(tag, content))
+    raise ProtocolError(f"an unknown tag {tag!r}")
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the server's own environment reaches a worker: secrets would stay readable."""
+    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/",
+        "SDL_VIDEODRIVER": "dummy",
+        "SDL_AUDIODRIVER": "dummy",
+        "PYGAME_HIDE_SUPPORT_PROMPT": "1",
+        "TORCHINDUCTOR_CACHE_DIR": "/",
+        **dict.fromkeys(one_thread, "1"),
+    }

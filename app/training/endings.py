@@ -1,0 +1,71 @@
+"""Why a run ended, in one sentence."""
+
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+
+from storage.records import Progress, RunStatus
+
+_FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
+
+
+class StopWish(StrEnum):
+    """Who wants a run to end."""
+
+    PERSON = "person"
+    SERVER = "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended, and the sentence for it."""
+
+    status: RunStatus
+    message: str
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, if anything did."""
+        harmless = {RunStatus.COMPLETED, RunStatus.STOPPED}
+        return None if self.status in harmless else self.message
+
+
+def finished(reason: str, wish: StopWish | None, progress: Progress) -> Ending:
+    """A worker did its job, or as much of it as it was let, and delivered the model."""
+    steps = f"{progress.timesteps:,} steps"
+    if reason == "budget":
+        message = f"Training complete: {steps} in {progress.elapsed_s:,.1f} s."
+        return Ending(RunStatus.COMPLETED, message)
+    if wish is StopWish.SERVER:
+        message = f"The server was shut down after {steps}. The model was kept."
+        return Ending(RunStatus.INTERRUPTED, message)
+    return Ending(RunStatus.STOPPED, f"Stopped after {steps}. The model was kept.")
+
+
+def failed(reason: str) -> Ending:
+    """A worker, or what ran in it, did something wrong."""
+    return Ending(RunStatus.FAILED, reason)
+
+
+def no_disk(error: OSError) -> Ending:
+    """The run's folder can't be written any more."""
+    reason = error.strerror or type(error).__name__
+    message = f"The runs folder can't be written: {reason}. Everything shown before is kept."
+    return Ending(RunStatus.INTERRUPTED, message)
+
+
+def lost(exit_code: int, wish: StopWish | None) -> Ending:
+    """A worker went without a goodbye, and nobody here ended it for a reason."""
+    if wish is StopWish.SERVER:
+        return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was kept.")
+    if wish is StopWish.PERSON:
+        message = "Stopped. The worker did not answer in time, so no model was kept."
+        return Ending(RunStatus.STOPPED, message)
+    if exit_code == -signal.SIGSYS:
+        return failed("The sandbox ended the worker: it tried what is forbidden.")
+    if exit_code in _FROM_OUTSIDE:
+        name = signal.Signals(-exit_code).name
+        message = f"The worker was ended from outside ({name}), by the system or by a person."
+        return Ending(RunStatus.INTERRUPTED, message)
+    how = signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
+    return failed(f"The worker ended by itself without a word ({how}).")

@@ -1,0 +1,127 @@
+"""What a run looks like right now: read by pages and streams, written by its supervisor alone."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.events import Event
+from app.training.frames import FrameHub
+from storage.records import EventRecord, JsonObject, Progress, RunRecord
+
+RECENT_LINES = 2_000
+RECENT_EPISODES = 100
+RECENT_EVENTS = 200
+
+_ANNOUNCE_EVERY_S = 0.25
+_NOT_MEASURED = frozenset({"n", "t"})
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One finished episode as the reward history shows it."""
+
+    number: int
+    reward: float
+
+
+class RunFeed:
+    """The state of one run, and the news that it changed.
+
+    Who comes late reads the state and sees the same as who was there.
+    """
+
+    def __init__(
+        self, run: RunRecord, lines: Sequence[JsonObject], events: Iterable[EventRecord]
+    ) -> None:
+        self.changed = Event[[]]()
+        """Something on this feed is new; announced at most four times a second."""
+
+        self.run = run
+        self.frames = FrameHub()
+        self.events: deque[EventRecord] = deque(events, maxlen=RECENT_EVENTS)
+        self.lines: deque[JsonObject] = deque(maxlen=RECENT_LINES)
+        self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
+        self.live_note: str | None = None
+        """Why nothing is shown live although somebody looks, if that is so."""
+        self._latest: dict[str, Any] = dict(run.latest or {})
+        self._next_change = asyncio.Event()
+        self._announcing: asyncio.TimerHandle | None = None
+        self._remember(lines)
+
+    @property
+    def latest(self) -> JsonObject:
+        """The newest value of every metric."""
+        return self._latest
+
+    @property
+    def line_count(self) -> int:
+        """How many lines of metrics the run has."""
+        return int(self.lines[-1]["n"]) if self.lines else 0
+
+    def lines_after(self, n: int) -> list[JsonObject] | None:
+        """Return the lines above number `n`, or None if they reach back further than this feed."""
+        if self.lines and n + 1 < self.lines[0]["n"]:
+            return None
+        return [line for line in self.lines if line["n"] > n]
+
+    def set_run(self, run: RunRecord) -> None:
+        """Show another status, name or error."""
+        self.run = replace(run, progress=self.run.progress, latest=self._latest or None)
+        self._announce()
+
+    def set_progress(self, progress: Progress) -> None:
+        """Show how far the run has come."""
+        self.run = replace(self.run, progress=progress)
+        self._announce()
+
+    def set_speed(self, fps: float | None) -> None:
+        """Show how fast it goes."""
+        if fps is not None:
+            self._latest["fps"] = fps
+            self._announce()
+
+    def add_lines(self, lines: Sequence[JsonObject]) -> None:
+        """Show new lines of metrics, which are on disk already."""
+        self._remember(lines)
+        self._announce()
+
+    def add_event(self, event: EventRecord) -> None:
+        """Show a new event, which is in the database already."""
+        self.events.appendleft(event)
+        self._announce()
+
+    def set_live_note(self, note: str | None) -> None:
+        """Say why nothing is shown live, or that it is."""
+        if note != self.live_note:
+            self.live_note = note
+            self._announce()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the next change, at most so long; return whether there was one."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._next_change.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _remember(self, lines: Sequence[JsonObject]) -> None:
+        self.lines.extend(lines)
+        for line in lines:
+            measured = {k: v for k, v in line.items() if v is not None and k not in _NOT_MEASURED}
+            self._latest.update(measured)
+            if (reward := line.get("reward")) is not None:
+                self.episodes.append(Episode(int(line["episode"]), float(reward)))
+
+    def _announce(self) -> None:
+        change, self._next_change = self._next_change, asyncio.Event()
+        change.set()
+        if self._announcing is None:
+            loop = asyncio.get_running_loop()
+            self._announcing = loop.call_later(_ANNOUNCE_EVERY_S, self._announce_to_pages)
+
+    def _announce_to_pages(self) -> None:
+        self._announcing = None
+        self.changed.emit()

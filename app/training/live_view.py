@@ -1,0 +1,110 @@
+"""Show a run while it trains: a second worker plays the newest policy, only while somebody looks."""
+
+import asyncio
+import logging
+import time
+
+from app.tasks import Tasks
+from app.training.backend import LocalWorker, ProtocolError, Shown, WorkerGoneError
+from app.training.config import RunConfig
+from app.training.feed import RunFeed
+from app.training.workers import WorkerPool
+from app.worker import messages
+
+FRAMES_PER_SECOND = 15
+
+_LINGER_S = 10.0
+"""So long a viewer goes on when nobody looks: a reload finds it at work."""
+_UNSENT_WEIGHTS = 1 << 19
+_BUSY = "As many runs are being watched as may be at once. This one is shown when another ends."
+
+_log = logging.getLogger(__name__)
+
+
+class LiveView:
+    """The pictures of one run in training."""
+
+    def __init__(
+        self,
+        feed: RunFeed,
+        config: RunConfig,
+        pool: WorkerPool,
+        *,
+        slots: asyncio.Semaphore,
+        trainer: LocalWorker,
+        silence_s: float,
+    ) -> None:
+        self._feed = feed
+        self._config = config
+        self._pool = pool
+        self._slots = slots
+        self._trainer = trainer
+        self._silence_s = silence_s
+        self._tasks = Tasks()
+        self._showing: asyncio.Task[None] | None = None
+        self._viewer: LocalWorker | None = None
+        self._weights: bytes | None = None
+        feed.frames.on_viewers = self._viewers_changed
+        self._viewers_changed()
+
+    def give_weights(self, frame: bytes) -> None:
+        """Pass the policy's newest weights on to whoever plays it."""
+        self._weights = frame
+        if self._viewer is not None and self._viewer.unsent_bytes < _UNSENT_WEIGHTS:
+            self._viewer.send(frame)
+
+    async def close(self) -> None:
+        """End the pictures; the last one stays on the feed."""
+        self._feed.frames.on_viewers = lambda: None
+        await self._tasks.cancel()
+        self._feed.set_live_note(None)
+
+    def _viewers_changed(self) -> None:
+        if self._feed.frames.viewers and (self._showing is None or self._showing.done()):
+            self._showing = self._tasks.start(self._show(), name=f"show {self._feed.run.id}")
+
+    async def _show(self) -> None:
+        if self._slots.locked():
+            self._feed.set_live_note(_BUSY)
+        async with self._slots:
+            self._feed.set_live_note(None)
+            self._trainer.send(messages.encode(messages.Watch(on=True)))
+            try:
+                self._viewer = await self._pool.take()
+                await self._pass_on_pictures(self._viewer)
+            except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+                _log.warning("The live view of run %s ended: %r", self._feed.run.id, error)
+                self._feed.set_live_note("The live view failed. Reload the page to try again.")
+            finally:
+                self._trainer.send(messages.encode(messages.Watch(on=False)))
+                await self._end_viewer()
+
+    async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
+        viewer.send(
+            messages.encode(
+                messages.View(
+                    env_id=self._config.env_id,
+                    algorithm=self._config.algorithm,
+                    hyperparameters=dict(self._config.hyperparameters),
+                    fps=FRAMES_PER_SECOND,
+                )
+            )
+        )
+        if self._weights is not None:
+            viewer.send(self._weights)
+        looked_at = time.monotonic()
+        while time.monotonic() - looked_at < _LINGER_S:
+            async with asyncio.timeout(self._silence_s):
+                said = await viewer.receive()
+            if isinstance(said, Shown):
+                self._feed.frames.publish(said.header, said.jpeg)
+            elif isinstance(said, messages.Failed):
+                raise ProtocolError(said.reason)
+            if self._feed.frames.viewers:
+                looked_at = time.monotonic()
+
+    async def _end_viewer(self) -> None:
+        viewer, self._viewer = self._viewer, None
+        if viewer is not None:
+            viewer.kill()
+            await viewer.wait()

@@ -1,0 +1,255 @@
+"""Follow one run from its first message to its last, and say why it ended."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import psutil
+
+from app.environments.catalogue import get_environment
+from app.storage_thread import StorageThread
+from app.tasks import Tasks
+from app.training import endings
+from app.training.backend import (
+    HandedOut,
+    LocalWorker,
+    Piece,
+    ProtocolError,
+    Received,
+    Shown,
+    WorkerGoneError,
+)
+from app.training.config import RunConfig
+from app.training.endings import Ending, StopWish
+from app.training.feed import RunFeed
+from app.training.live_view import LiveView
+from app.training.workers import WorkerPool
+from app.worker import messages
+from storage import runs
+from storage.metrics import MetricsWriter
+from storage.records import JsonObject, Progress
+from storage.run_folder import RunFolder, write_atomically
+
+_LARGEST_FILE = 512 << 20
+_MEMORY_MARGIN_MB = 512
+"""Beyond its own limit a worker's process needs this much for code and libraries."""
+_STOP_WITHIN_S = 10.0
+_SOLVED_OVER = 100
+_SAVE_EVERY_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a supervisor shares with all the others."""
+
+    pool: WorkerPool
+    storage: StorageThread
+    viewer_slots: asyncio.Semaphore
+    memory_mb: int
+    silence_s: float
+
+
+class Supervisor:
+    """Owns the worker of one run: starts it, believes it, watches it, ends it."""
+
+    def __init__(
+        self,
+        feed: RunFeed,
+        folder: RunFolder,
+        config: RunConfig,
+        around: Surroundings,
+        *,
+        on_started: Callable[[], Awaitable[None]],
+        on_solved: Callable[[int, float], Awaitable[None]],
+    ) -> None:
+        self._feed = feed
+        self._folder = folder
+        self._config = config
+        self._around = around
+        self._on_started = on_started
+        self._on_solved = on_solved
+        self._tasks = Tasks()
+        self._threshold = get_environment(config.env_id).solved_threshold
+        self._wish: StopWish | None = None
+        self._verdict: str | None = None
+        self._traceback = ""
+        self._worker: LocalWorker | None = None
+        self._live: LiveView | None = None
+        self._heard = self._saved = time.monotonic()
+        self._file = bytearray()
+
+    def stop(self, wish: StopWish) -> None:
+        """Ask the run to end soon; `follow` tells when it has."""
+        if self._wish is not None:
+            return
+        self._wish = wish
+        if self._worker is not None:
+            self._worker.stop()
+            self._tasks.start(self._insist(), name="insist on the stop")
+
+    async def follow(self) -> Ending:
+        """Train until the end, whatever it is, and return it; nothing is left running."""
+        try:
+            self._worker = await self._around.pool.take()
+        except (WorkerGoneError, ProtocolError) as error:
+            _log.exception("No worker for run %s", self._feed.run.id)
+            return endings.failed(f"The worker could not be started: {error}.")
+        self._writer = await asyncio.to_thread(MetricsWriter, self._folder.metrics)
+        try:
+            return await self._supervise(self._worker)
+        except OSError as error:
+            return endings.no_disk(error)
+        finally:
+            await self._clean_up(self._worker)
+
+    async def _supervise(self, worker: LocalWorker) -> Ending:
+        worker.send(messages.encode(messages.Train(**self._config.model_dump())))
+        self._live = LiveView(
+            self._feed,
+            self._config,
+            self._around.pool,
+            slots=self._around.viewer_slots,
+            trainer=worker,
+            silence_s=self._around.silence_s,
+        )
+        self._heard = time.monotonic()
+        self._tasks.start(self._watch(worker), name=f"watch {self._feed.run.id}")
+        if self._wish is not None:
+            worker.stop()
+        ending = None
+        while ending is None:
+            try:
+                ending = await self._hear(await worker.receive())
+            except WorkerGoneError:
+                code = await worker.wait()
+                verdict = self._verdict
+                ending = endings.failed(verdict) if verdict else endings.lost(code, self._wish)
+            except ProtocolError as error:
+                ending = endings.failed(f"The worker broke the protocol: {error}.")
+        return ending
+
+    async def _hear(self, said: Received) -> Ending | None:
+        self._heard = time.monotonic()
+        match said:
+            case messages.Started():
+                await self._on_started()
+            case messages.Progressed():
+                await self._progress(said)
+            case messages.Measured(lines=lines):
+                await self._measure(lines)
+            case HandedOut(frame=frame):
+                assert self._live is not None
+                self._live.give_weights(frame)
+            case Piece():
+                await self._store(said)
+            case messages.Finished(reason=reason):
+                return endings.finished(reason, self._wish, self._feed.run.progress)
+            case messages.Failed():
+                self._traceback = said.traceback
+                return endings.failed(said.reason)
+            case Shown() | messages.Locked() | messages.Doors() | messages.Ready():
+                raise ProtocolError(f"{type(said).__name__} in the middle of training")
+        return None
+
+    async def _progress(self, said: messages.Progressed) -> None:
+        self._feed.set_progress(
+            replace(
+                self._feed.run.progress,
+                timesteps=said.timesteps,
+                vec_steps=said.vec_steps,
+                updates=said.updates,
+                episodes=said.episodes,
+                elapsed_s=said.elapsed_s,
+            )
+        )
+        self._feed.set_speed(said.fps)
+        if self._heard - self._saved >= _SAVE_EVERY_S:
+            await self._save_progress()
+
+    async def _measure(self, lines: tuple[JsonObject, ...]) -> None:
+        # On disk first, on screen second: nothing that was shown can get lost.
+        written = await asyncio.to_thread(self._writer.append, lines)
+        self._feed.add_lines(written)
+        before = self._feed.run.progress
+        after = self._judge(before, written)
+        if after != before:
+            self._feed.set_progress(after)
+        if before.solved_at is None and after.solved_at is not None and after.best is not None:
+            await self._on_solved(after.solved_at, after.best)
+
+    def _judge(self, progress: Progress, lines: list[JsonObject]) -> Progress:
+        best, solved_at = progress.best, progress.solved_at
+        for line in lines:
+            mean = line.get("mean_reward")
+            if mean is None or line["episode"] < _SOLVED_OVER:
+                continue
+            best = mean if best is None else max(best, mean)
+            if solved_at is None and self._threshold is not None and mean >= self._threshold:
+                solved_at = line["timesteps"]
+        return replace(progress, best=best, solved_at=solved_at)
+
+    async def _store(self, piece: Piece) -> None:
+        if piece.header.name != "model.zip":
+            raise ProtocolError(f"an unexpected file {piece.header.name}")
+        if len(self._file) + len(piece.content) > _LARGEST_FILE:
+            raise ProtocolError(f"a model of more than {_LARGEST_FILE >> 20} MB")
+        self._file += piece.content
+        if piece.header.last:
+            content, self._file = bytes(self._file), bytearray()
+            await asyncio.to_thread(write_atomically, self._folder.model, content)
+
+    async def _watch(self, worker: LocalWorker) -> None:
+        """End a worker that is silent or too large."""
+        process = psutil.Process(worker.pid)
+        most = self._around.memory_mb + _MEMORY_MARGIN_MB
+        while self._verdict is None:
+            await asyncio.sleep(0.5)
+            with suppress(psutil.Error):
+                used = process.memory_info().rss >> 20
+                if used > most:
+                    self._verdict = f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
+            if time.monotonic() - self._heard > self._around.silence_s:
+                self._verdict = (
+                    f"The worker gave no sign of life for {self._around.silence_s:g} s "
+                    "(RL_LAB_WORKER_SILENCE)."
+                )
+        worker.kill()
+
+    async def _insist(self) -> None:
+        """End a worker that doesn't stop when asked."""
+        await asyncio.sleep(_STOP_WITHIN_S)
+        if self._worker is not None:
+            self._worker.kill()
+
+    async def _save_progress(self) -> None:
+        self._saved = time.monotonic()
+        run = self._feed.run
+        await self._around.storage(runs.save_progress, run.id, run.progress, self._feed.latest)
+
+    async def _clean_up(self, worker: LocalWorker) -> None:
+        await self._tasks.cancel()
+        if self._live is not None:
+            await self._live.close()
+        worker.kill()
+        await worker.wait()
+        with suppress(OSError):
+            await asyncio.to_thread(self._writer.close)
+            await asyncio.to_thread(self._log_what_was_printed, worker)
+            await self._keep_last_frame()
+        await self._save_progress()
+
+    def _log_what_was_printed(self, worker: LocalWorker) -> None:
+        if text := worker.printed + self._traceback:
+            with self._folder.worker_log.open("a") as file:
+                file.write(text)
+
+    async def _keep_last_frame(self) -> None:
+        if (frame := self._feed.frames.newest) is not None:
+            await asyncio.to_thread(write_atomically, self._folder.last_frame, frame.jpeg)
+            header = messages.encode_header(frame.header)
+            await asyncio.to_thread(write_atomically, self._folder.last_frame_header, header)

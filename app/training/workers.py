@@ -1,0 +1,88 @@
+"""A few workers kept ready, so that nobody waits for torch to be imported."""
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+
+from app.tasks import Tasks
+from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
+from app.worker import messages
+
+_REFILL_AFTER_S = 5.0
+"""After one was taken its job needs the processor more than its successor does."""
+_RETRY_AFTER_S = 30.0
+
+
+class WorkerPool:
+    """Starts workers, each for one job; a few wait with everything imported."""
+
+    def __init__(self, *, warm: int, memory_mb: int) -> None:
+        self.promised_layers: tuple[str, ...] | None = None
+        """What the check at the start found; a worker with less is not used."""
+        self._wanted = warm
+        self._memory_mb = memory_mb
+        self._warm: deque[asyncio.Task[LocalWorker]] = deque()
+        self._taken = asyncio.Event()
+        self._tasks = Tasks()
+
+    def open(self) -> None:
+        """Begin to keep workers ready."""
+        if self._wanted:
+            self._tasks.start(self._keep_warm(), name="keep workers warm")
+
+    async def take(self) -> LocalWorker:
+        """Return a worker that waits for its job, a warm one if there is one.
+
+        Raises:
+            WorkerGoneError, ProtocolError: if it can't be started.
+        """
+        self._taken.set()
+        while self._warm:
+            with suppress(WorkerGoneError, ProtocolError):
+                worker = await self._warm.popleft()
+                if worker.is_alive:
+                    return worker
+        return await self._start()
+
+    async def close(self) -> None:
+        """End the workers that have no job."""
+        await self._tasks.cancel()
+        ready = [task.result() for task in self._warm if _succeeded(task)]
+        self._warm.clear()
+        await asyncio.gather(*map(_end, ready))
+
+    async def _start(self) -> LocalWorker:
+        worker = LocalWorker(memory_mb=self._memory_mb)
+        try:
+            await worker.start("learner")
+            if not isinstance(await worker.receive(), messages.Ready):
+                raise ProtocolError("it did not say that it is ready")
+            if self.promised_layers not in (None, worker.layers):
+                raise ProtocolError("it is not locked down as the check at the start was")
+        except BaseException:
+            await _end(worker)
+            raise
+        return worker
+
+    async def _keep_warm(self) -> None:
+        while True:
+            while len(self._warm) < self._wanted:
+                task = self._tasks.start(self._start(), name="warm worker")
+                self._warm.append(task)
+                await asyncio.wait([task])
+                if not _succeeded(task):
+                    await asyncio.sleep(_RETRY_AFTER_S)
+                    self._warm = deque(kept for kept in self._warm if kept is not task)
+            self._taken.clear()
+            await self._taken.wait()
+            await asyncio.sleep(_REFILL_AFTER_S)
+
+
+async def _end(worker: LocalWorker) -> None:
+    worker.kill()
+    with suppress(WorkerGoneError):
+        await worker.wait()
+
+
+def _succeeded(task: asyncio.Task[LocalWorker]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None

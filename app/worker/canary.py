@@ -1,0 +1,44 @@
+"""Try what a sandbox must forbid and tell what worked; standard library only."""
+
+import os
+import resource
+import socket
+import subprocess
+from collections.abc import Callable
+
+
+def open_doors(canary: str, lab_pid: int, memory_mb: int) -> list[str]:
+    """Return the names of the attacks that succeeded.
+
+    They aim at the file `canary`, the lab's process and more than `memory_mb` of memory.
+    """
+    attacks = _attacks(canary, lab_pid, memory_mb)
+    return [name for name, attack in attacks.items() if _succeeds(attack)]
+
+
+def _attacks(canary: str, lab_pid: int, memory_mb: int) -> dict[str, Callable[[], object]]:
+    return {
+        "read": lambda: open(canary).close(),  # noqa: PTH123, SIM115
+        "write": lambda: open(canary, "r+").close(),  # noqa: PTH123, SIM115
+        "create": lambda: open(canary + ".new", "w").close(),  # noqa: PTH123, SIM115
+        "chmod": lambda: os.chmod(canary, 0o600),  # noqa: PTH101
+        "truncate": lambda: os.truncate(canary, 1),
+        "unlink": lambda: os.unlink(canary + ".x"),  # noqa: PTH108
+        "proc": lambda: open(f"/proc/{lab_pid}/environ").close(),  # noqa: PTH123, SIM115
+        "tcp": lambda: socket.socket().close(),
+        "udp": lambda: socket.socket(type=socket.SOCK_DGRAM).close(),
+        "unix": lambda: socket.socket(socket.AF_UNIX).close(),
+        "signal": lambda: os.kill(lab_pid, 0),
+        "prlimit": lambda: resource.prlimit(lab_pid, resource.RLIMIT_CORE),
+        "exec": lambda: subprocess.run(["/bin/true"], check=True),
+        "fork": lambda: os.fork() or os._exit(0),
+        "memory": lambda: bytearray((memory_mb + 64) << 20),
+    }
+
+
+def _succeeds(attack: Callable[[], object]) -> bool:
+    try:
+        attack()
+    except Exception:  # noqa: BLE001 - however it is stopped, it is stopped
+        return False
+    return True

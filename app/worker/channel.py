@@ -1,0 +1,87 @@
+"""A worker's line to the lab: what it says, and what it is told."""
+
+import os
+import threading
+
+import msgspec
+
+from app.worker import framing, messages
+
+_CHUNK = 1 << 18
+_PIPE_BROKEN = 0
+
+
+class Channel:
+    """Sends messages; safe to use from several threads."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+
+    def send(self, message: messages.FromWorker) -> None:
+        """Say something to the lab."""
+        self._write(messages.encode(message))
+
+    def send_picture(self, header: messages.FrameHeader, jpeg: bytes) -> None:
+        """Show a picture."""
+        self._write(framing.pack_with_header(framing.FRAME, msgspec.json.encode(header), jpeg))
+
+    def send_weights(self, header: messages.WeightsHeader, weights: bytes) -> None:
+        """Hand out the policy, for another worker to play."""
+        if len(weights) + _CHUNK < framing.MAX_FRAME:
+            head = msgspec.json.encode(header)
+            self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
+
+    def send_file(self, name: str, content: bytes) -> None:
+        """Deliver a file in pieces; the lab stores it once the last one is there."""
+        for start in range(0, max(len(content), 1), _CHUNK):
+            last = start + _CHUNK >= len(content)
+            head = msgspec.json.encode({"name": name, "last": last})
+            piece = content[start : start + _CHUNK]
+            self._write(framing.pack_with_header(framing.BLOB, head, piece))
+
+    def _write(self, frame: bytes) -> None:
+        try:
+            with self._lock:
+                framing.write(self._descriptor, frame)
+        except BrokenPipeError:
+            # The lab is gone: there is nobody to tell and nothing to save it to.
+            os._exit(_PIPE_BROKEN)
+
+
+class Control:
+    """What the lab wants of a running job, kept up to date by a thread that reads commands."""
+
+    def __init__(self) -> None:
+        self.stop_requested = False
+        self.watched = False
+        self.weights_arrived = threading.Event()
+        self._weights: tuple[messages.WeightsHeader, bytes] | None = None
+        threading.Thread(target=self._listen, name="commands", daemon=True).start()
+
+    def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:
+        """Return the newest weights if they weren't taken yet."""
+        self.weights_arrived.clear()
+        taken, self._weights = self._weights, None
+        return taken
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                tag, content = framing.read(0)
+            except (EOFError, OSError):
+                os._exit(_PIPE_BROKEN)
+            if tag == framing.WEIGHTS:
+                head, weights = framing.split_header(content)
+                self._weights = (msgspec.json.decode(head, type=messages.WeightsHeader), weights)
+                self.weights_arrived.set()
+            else:
+                self._obey(messages.decode_command(content))
+
+    def _obey(self, command: messages.Command) -> None:
+        match command:
+            case messages.Stop():
+                self.stop_requested = True
+                self.weights_arrived.set()
+            case messages.Watch(on=on):
+                self.watched = on

@@ -1,0 +1,163 @@
+"""What the lab and a worker say to each other; decoded strictly, never unpickled."""
+
+from typing import Literal
+
+import msgspec
+
+from app.worker import framing
+
+Number = float | int | None
+"""A measured value; None where it isn't finite."""
+
+MAX_TEXT = 2_000
+
+
+class _Message(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="t", forbid_unknown_fields=True
+):
+    """The shape that all messages share."""
+
+
+# From a worker to the lab.
+
+
+class Locked(_Message, tag="locked"):
+    """The worker locked itself down; nothing foreign has run yet."""
+
+    layers: tuple[str, ...]
+
+
+class Doors(_Message, tag="doors"):
+    """Which attacks the canary worker got through with."""
+
+    open: tuple[str, ...]
+
+
+class Ready(_Message, tag="ready"):
+    """The libraries are imported; the worker waits for its job."""
+
+
+class Started(_Message, tag="started"):
+    """The model is built and training begins."""
+
+
+class Progressed(_Message, tag="progressed"):
+    """How far training has come; sent about twice a second while anything moves."""
+
+    timesteps: int
+    vec_steps: int
+    updates: int
+    episodes: int
+    elapsed_s: float
+    fps: float | None
+
+
+class Measured(_Message, tag="measured"):
+    """New lines of metrics, oldest first."""
+
+    lines: tuple[dict[str, Number | str], ...]
+
+
+class Finished(_Message, tag="finished"):
+    """The job is done and everything was delivered."""
+
+    reason: Literal["budget", "stopped"]
+
+
+class Failed(_Message, tag="failed"):
+    """The job ended by an error of its own."""
+
+    reason: str
+    traceback: str
+
+
+FromWorker = Locked | Doors | Ready | Started | Progressed | Measured | Finished | Failed
+
+
+class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a picture shows."""
+
+    kind: Literal["training", "evaluation", "preview", "replay"]
+    episode: int
+    step: int
+    reward: float
+    return_: float = msgspec.field(name="return")
+
+
+class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which file a piece belongs to."""
+
+    name: Literal["model.zip", "preview.png"]
+    last: bool
+
+
+class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the weights were taken."""
+
+    episode: int
+    timesteps: int
+
+
+# From the lab to a worker.
+
+
+class Train(_Message, tag="train"):
+    """Train a model."""
+
+    env_id: str
+    algorithm: str
+    total_timesteps: int
+    seed: int
+    n_envs: int
+    hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
+
+
+class View(_Message, tag="view"):
+    """Play the policy whose weights follow, and send pictures of it."""
+
+    env_id: str
+    algorithm: str
+    hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
+    fps: int
+
+
+class Picture(_Message, tag="picture"):
+    """Render one picture of an environment."""
+
+    env_id: str
+
+
+class Watch(_Message, tag="watch"):
+    """Somebody looks, or nobody does any more: send weights, or don't."""
+
+    on: bool
+
+
+class Stop(_Message, tag="stop"):
+    """End the job as soon as possible and deliver what there is."""
+
+
+Job = Train | View | Picture
+Command = Job | Watch | Stop
+
+_COMMANDS = msgspec.json.Decoder(Command)
+
+
+def encode(message: _Message) -> bytes:
+    """Return `message` as a frame."""
+    return framing.pack(framing.JSON, msgspec.json.encode(message))
+
+
+def decode_command(content: bytes) -> Command:
+    """Read what the lab sent."""
+    return _COMMANDS.decode(content)
+
+
+def encode_header(header: FrameHeader) -> bytes:
+    """Return what a picture shows as JSON, to keep it beside the picture."""
+    return msgspec.json.encode(header)
+
+
+def decode_header(content: bytes) -> FrameHeader:
+    """Read what `encode_header` returned."""
+    return msgspec.json.decode(content, type=FrameHeader)

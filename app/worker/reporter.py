@@ -1,0 +1,183 @@
+"""Watch a model learn: episodes, losses, speed, and the wish to stop."""
+
+import math
+import time
+from collections import deque
+from datetime import UTC, datetime
+from typing import Any
+
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+
+from app.worker import messages
+from app.worker.channel import Channel, Control
+from app.worker.models import save_weights
+
+_REPORT_EVERY_S = 0.4
+_WEIGHTS_EVERY_S = 1.0
+_SPEED_REPORTS = 12
+"""The speed shown is that of the last dozen reports, about five seconds."""
+_MEAN_OVER = 100
+_LINES_PER_MESSAGE = 500
+_UPDATE_NAMES = {
+    "train/loss": "loss",
+    "train/policy_gradient_loss": "policy_loss",
+    "train/value_loss": "value_loss",
+    "train/entropy_loss": "entropy_loss",
+    "train/approx_kl": "approx_kl",
+    "train/clip_fraction": "clip_fraction",
+    "train/clip_range": "clip_range",
+    "train/explained_variance": "explained_variance",
+    "train/std": "std",
+    "train/learning_rate": "learning_rate",
+    "rollout/exploration_rate": "exploration_rate",
+}
+
+
+class StopRequestedError(Exception):
+    """The lab wants the job to end; raised in the middle of an update."""
+
+
+class Reporter(BaseCallback):
+    """Tells the lab what happens, in batches, so that telling costs next to nothing."""
+
+    def __init__(self, total_timesteps: int, channel: Channel, control: Control) -> None:
+        super().__init__()
+        self._total = total_timesteps
+        self._channel = channel
+        self._control = control
+        self._began = self._reported = time.perf_counter()
+        self._lines: list[dict[str, messages.Number | str]] = []
+        self._rewards: deque[float] = deque(maxlen=_MEAN_OVER)
+        self._lengths: deque[int] = deque(maxlen=_MEAN_OVER)
+        self._speed: deque[tuple[float, int]] = deque([(self._began, 0)], maxlen=_SPEED_REPORTS)
+        self._episodes = 0
+        self._rollouts = 0
+        self._updates_told = 0
+        self._weights_sent: tuple[float, int] = (-math.inf, -1)
+
+    @property
+    def updates(self) -> int:
+        """How often the model has learned: rollouts on-policy, gradient steps off-policy."""
+        if isinstance(self.model, OnPolicyAlgorithm):
+            return max(0, self._rollouts - 1)
+        return int(self.model._n_updates)  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Send what is left."""
+        self._tell_update()
+        self._report(time.perf_counter())
+
+    def _on_training_start(self) -> None:
+        for optimizer in _optimizers(self.model):
+            optimizer.register_step_post_hook(self._on_gradient_step)
+        self._report(time.perf_counter())
+
+    def _on_rollout_start(self) -> None:
+        self._rollouts += 1
+        if isinstance(self.model, OnPolicyAlgorithm):
+            self._tell_update()
+
+    def _on_step(self) -> bool:
+        if self.locals["dones"].any():
+            for info in self.locals["infos"]:
+                if episode := info.get("episode"):
+                    self._tell_episode(float(episode["r"]), int(episode["l"]))
+        now = time.perf_counter()
+        if now - self._reported >= _REPORT_EVERY_S:
+            self._tell_update()
+            self._report(now)
+        return not self._control.stop_requested
+
+    def _on_gradient_step(self, *_: object) -> None:
+        """Keep in touch during long updates, and stop in the middle of one."""
+        if self._control.stop_requested:
+            raise StopRequestedError
+        now = time.perf_counter()
+        if now - self._reported >= _REPORT_EVERY_S:
+            self._report(now)
+
+    def _on_training_end(self) -> None:
+        if not self._control.stop_requested:
+            # The last rollout was learned from, too; no further one says so.
+            self._rollouts += 1
+        self.close()
+
+    def _tell_episode(self, reward: float, length: int) -> None:
+        self._episodes += 1
+        self._rewards.append(reward)
+        self._lengths.append(length)
+        self._add_line(
+            reward=reward,
+            episode_length=length,
+            mean_reward=sum(self._rewards) / len(self._rewards),
+            mean_length=sum(self._lengths) / len(self._lengths),
+        )
+
+    def _tell_update(self) -> None:
+        if self.updates == self._updates_told:
+            return
+        self._updates_told = self.updates
+        logged = self.logger.name_to_value
+        values = {ours: logged[name] for name, ours in _UPDATE_NAMES.items() if name in logged}
+        if values:
+            self._add_line(**values)
+
+    def _add_line(self, **values: Any) -> None:
+        self._lines.append(
+            {
+                "t": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+                "timesteps": self.num_timesteps,
+                "vec_steps": self.n_calls,
+                "updates": self.updates,
+                "episode": self._episodes,
+                "elapsed_s": round(time.perf_counter() - self._began, 3),
+                "fps": _finite(self._fps()),
+                "progress": min(1.0, self.num_timesteps / self._total),
+                **{name: _finite(value) for name, value in values.items()},
+            }
+        )
+
+    def _report(self, now: float) -> None:
+        self._reported = now
+        self._speed.append((now, self.num_timesteps))
+        for start in range(0, len(self._lines), _LINES_PER_MESSAGE):
+            lines = tuple(self._lines[start : start + _LINES_PER_MESSAGE])
+            self._channel.send(messages.Measured(lines=lines))
+        self._lines.clear()
+        self._channel.send(
+            messages.Progressed(
+                timesteps=self.num_timesteps,
+                vec_steps=self.n_calls,
+                updates=self.updates,
+                episodes=self._episodes,
+                elapsed_s=round(now - self._began, 3),
+                fps=self._fps(),
+            )
+        )
+        self._hand_out_weights(now)
+
+    def _fps(self) -> float | None:
+        (began, first), (ended, last) = self._speed[0], self._speed[-1]
+        return round((last - first) / (ended - began), 1) if last > first else None
+
+    def _hand_out_weights(self, now: float) -> None:
+        sent_at, sent_update = self._weights_sent
+        if not self._control.watched:
+            self._weights_sent = (-math.inf, -1)
+        elif now - sent_at >= _WEIGHTS_EVERY_S and self.updates != sent_update:
+            self._weights_sent = (now, self.updates)
+            header = messages.WeightsHeader(episode=self._episodes, timesteps=self.num_timesteps)
+            self._channel.send_weights(header, save_weights(self.model))
+
+
+def _optimizers(model: Any) -> list[Any]:
+    return [model.policy.optimizer]
+
+
+def _finite(value: Any) -> messages.Number:
+    """Turn NumPy's and torch's numbers into Python's, and what isn't finite into None."""
+    if value is None:
+        return None
+    number = value.item() if hasattr(value, "item") else value
+    return number if math.isfinite(number) else None

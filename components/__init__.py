@@ -1,0 +1,1 @@
+"""Reusable pieces of user interface. A component gets values, callables or the one service it drives."""

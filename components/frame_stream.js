@@ -1,0 +1,97 @@
+// Live pictures over a WebSocket: each is thanked for, so that a slow viewer gets fewer, not older ones.
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 8000;
+const UNKNOWN_RUN = 4404;
+const SLOW_FPS = 6;
+
+export default {
+  template: `
+    <div class="lab-stage">
+      <canvas ref="canvas" v-show="header" role="img" :aria-label="spoken"></canvas>
+      <img v-show="!header && still" :src="still" alt="">
+      <div class="lab-stage-badges" v-if="header">
+        <span class="lab-stage-badge">{{ header.kind }}</span>
+        <span class="lab-stage-badge">Episode {{ header.episode }}</span>
+        <span class="lab-stage-badge">Reward {{ signed(header.return) }}</span>
+        <span class="lab-stage-badge" v-if="live && fps !== null && fps < ${SLOW_FPS}">{{ fps }} fps</span>
+      </div>
+      <div class="lab-stage-note" v-if="note"><span>{{ note }}</span></div>
+    </div>`,
+  props: { url: String, still: String, note: String, live: Boolean },
+  data: () => ({ header: null, fps: null }),
+  computed: {
+    spoken() { return `Live picture of the agent, episode ${this.header?.episode ?? "-"}`; },
+  },
+  watch: {
+    url() { this.clear(); this.reconnect(); },
+  },
+  mounted() {
+    this.drawn = 0;
+    this.arrivals = [];
+    this.onVisibility = () => this.reconnect();
+    document.addEventListener("visibilitychange", this.onVisibility);
+    this.rate = setInterval(() => this.measure(), 1000);
+    this.reconnect();
+  },
+  beforeUnmount() {
+    this.gone = true;
+    document.removeEventListener("visibilitychange", this.onVisibility);
+    clearInterval(this.rate);
+    this.disconnect();
+  },
+  methods: {
+    signed(value) { return (value >= 0 ? "+" : "\u2212") + Math.abs(value).toFixed(1); },
+    clear() { this.header = null; this.fps = null; this.arrivals = []; },
+    measure() {
+      const now = performance.now();
+      this.arrivals = this.arrivals.filter((at) => now - at < 3000);
+      this.fps = this.arrivals.length ? Math.round(this.arrivals.length / 3) : null;
+    },
+    disconnect() {
+      clearTimeout(this.retrying);
+      const socket = this.socket;
+      this.socket = null;
+      socket?.close();
+    },
+    // Nobody looks at a hidden tab, so it doesn't keep the pictures coming.
+    reconnect() {
+      this.disconnect();
+      this.retry = FIRST_RETRY_MS;
+      if (!this.gone && this.url && !document.hidden) this.connect();
+    },
+    connect() {
+      const scheme = location.protocol === "https:" ? "wss://" : "ws://";
+      const socket = (this.socket = new WebSocket(scheme + location.host + this.url));
+      socket.binaryType = "arraybuffer";
+      let seen = 0;
+      socket.onopen = () => { this.retry = FIRST_RETRY_MS; };
+      socket.onmessage = (event) => {
+        socket.send("ack");
+        this.show(socket, event.data, ++seen);
+      };
+      socket.onclose = (event) => {
+        if (socket !== this.socket || this.gone || event.code === UNKNOWN_RUN) return;
+        this.retrying = setTimeout(() => this.connect(), this.retry);
+        this.retry = Math.min(this.retry * 2, LAST_RETRY_MS);
+      };
+    },
+    async show(socket, data, order) {
+      const length = new DataView(data).getUint32(0);
+      const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+      const picture = await createImageBitmap(new Blob([new Uint8Array(data, 4 + length)], { type: "image/jpeg" }));
+      // Decoding can overtake: never draw an older picture over a newer one.
+      if (socket === this.socket && order > (socket.drawn ?? 0)) {
+        socket.drawn = order;
+        const canvas = this.$refs.canvas;
+        if (canvas.width !== picture.width || canvas.height !== picture.height) {
+          canvas.width = picture.width;
+          canvas.height = picture.height;
+        }
+        canvas.getContext("2d", { alpha: false }).drawImage(picture, 0, 0);
+        this.header = header;
+        this.arrivals.push(performance.now());
+      }
+      picture.close();
+    },
+  },
+};

@@ -1,0 +1,76 @@
+"""A form field for one hyperparameter, whatever its type."""
+
+from collections.abc import Callable
+
+from nicegui import ui
+from nicegui.elements.mixins.validation_element import ValidationElement
+
+from app.algorithms.spec import Hyperparameter, Value
+
+_TEXT_PROPS = "dense outlined hide-bottom-space"
+
+
+class HyperparameterField:
+    """Shows the default, takes what a person types, and says what is wrong with it."""
+
+    def __init__(self, parameter: Hyperparameter, *, on_change: Callable[[], None]) -> None:
+        self._parameter = parameter
+        self.element = self._make(on_change)
+        self.element.props(f'aria-label="{parameter.name}"').mark(parameter.name)
+        with self.element:
+            ui.tooltip(parameter.description).props("delay=400")
+
+    @property
+    def value(self) -> object:
+        """What was typed, in the hyperparameter's type where it can be read so."""
+        raw = self.element.value
+        if not isinstance(raw, str) or self._parameter.type == "choice":
+            return raw
+        if not raw.strip():
+            return None if self._parameter.nullable else self._parameter.default
+        if self._parameter.type == "layers":
+            return [read_number(part) for part in raw.split(",")]
+        return read_number(raw)
+
+    def say(self, error: str | None) -> None:
+        """Show an error under the field, or none."""
+        if isinstance(self.element, ValidationElement):
+            self.element.error = error
+
+    def _make(self, on_change: Callable[[], None]) -> ui.input | ui.select | ui.checkbox:
+        name, default = self._parameter.name, self._parameter.default
+        match self._parameter.type:
+            case "bool":
+                return ui.checkbox(name, value=bool(default), on_change=on_change).props("dense")
+            case "choice":
+                choices = list(self._parameter.choices or ())
+                field = ui.select(choices, label=name, value=default, on_change=on_change)
+                return field.props(_TEXT_PROPS)
+        field = ui.input(name, value=write_value(default), on_change=on_change)
+        hint = "off" if self._parameter.nullable else ""
+        return field.props(f'{_TEXT_PROPS} placeholder="{hint}" autocomplete=off')
+
+
+def number_input(label: str, value: str, on_change: Callable[[], None]) -> ui.input:
+    """Return a field for a number, which may be typed as 3e-4 or 100,000."""
+    field = ui.input(label, value=value, on_change=on_change)
+    return field.props(f"{_TEXT_PROPS} autocomplete=off inputmode=decimal").mark(label)
+
+
+def read_number(text: str) -> object:
+    """Read a number as people type it; what can't be read stays text for the check to name."""
+    plain = text.strip().replace(",", "").replace("_", "")
+    try:
+        number = float(plain)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() and "." not in plain else number
+
+
+def write_value(value: Value) -> str:
+    """Write a default as a person would type it."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

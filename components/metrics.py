@@ -1,0 +1,51 @@
+"""The four numbers of a run, as cells of one card."""
+
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from storage.records import JsonObject
+
+NOT_MEASURED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    name: str
+    metric: str
+    decimals: int
+
+
+_CELLS = (
+    _Cell("Mean reward", "mean_reward", 1),
+    _Cell("Eps length", "mean_length", 1),
+    _Cell("Loss", "loss", 3),
+    _Cell("FPS", "fps", 0),
+)
+
+
+class MetricCells:
+    """Mean reward, episode length, loss and speed; `-` until they were measured."""
+
+    def __init__(self) -> None:
+        with ui.element("div").classes("lab-cells"):
+            self._numbers = [self._make(cell) for cell in _CELLS]
+
+    def show(self, latest: JsonObject) -> None:
+        """Show the newest values."""
+        for cell, number in zip(_CELLS, self._numbers, strict=True):
+            number.set_text(format_number(latest.get(cell.metric), cell.decimals))
+
+    def _make(self, cell: _Cell) -> ui.label:
+        with ui.element("div").classes("lab-cell"):
+            ui.label(cell.name).classes("lab-label")
+            return ui.label(NOT_MEASURED).classes("lab-number").mark(cell.name)
+
+
+def format_number(value: float | None, decimals: int = 0) -> str:
+    """Return a number with fixed decimals and separators, or `-` if there is none."""
+    if value is None:
+        return NOT_MEASURED
+    if decimals and abs(value) >= 100_000:
+        return f"{value:.2e}"
+    return f"{value:,.{decimals}f}"

@@ -1,0 +1,40 @@
+"""The card every part of a page lives in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nicegui import ui
+
+
+@contextmanager
+def panel(title: str, *, flush: bool = False) -> Iterator[ui.element]:
+    """A titled card; yields its head, so that the caller can add actions to it."""
+    with ui.element("section").classes("lab-panel").props(f'aria-label="{title}"'):
+        with ui.element("div").classes("lab-panel-head") as head:
+            heading(title)
+        with ui.element("div").classes("lab-panel-body" + (" is-flush" if flush else "")):
+            yield head
+
+
+def heading(text: str) -> None:
+    """A panel's title."""
+    with ui.element("h2").classes("lab-label"):
+        ui.label(text)
+
+
+class EmptyState:
+    """What a panel says when it has nothing to show: what is missing and how to get it."""
+
+    def __init__(self, title: str, hint: str) -> None:
+        with ui.element("div").classes("lab-empty") as self._box:
+            self._title = ui.label(title).classes("lab-name")
+            self._hint = ui.label(hint)
+
+    def say(self, title: str, hint: str) -> None:
+        """Say something else."""
+        self._title.set_text(title)
+        self._hint.set_text(hint)
+
+    def set_visibility(self, visible: bool) -> None:
+        """Show or hide it."""
+        self._box.set_visibility(visible)

@@ -1,0 +1,49 @@
+"""How far a run has come and how long it takes."""
+
+from nicegui import ui
+
+from components.metrics import NOT_MEASURED
+from storage.records import RunRecord
+
+
+class ProgressBar:
+    """A bar from 0 to 100 %, with the steps and the time left."""
+
+    def __init__(self) -> None:
+        with ui.element("div").classes("lab-progress") as self._box:
+            with ui.element("div").classes("lab-progress-bar") as self._bar:
+                self._filled = ui.element("div")
+            self._bar.props('role="progressbar" aria-label="Progress" aria-valuemin=0 aria-valuemax=100')
+            with ui.element("div").classes("lab-progress-text lab-mono"):
+                self._steps = ui.label()
+                self._left = ui.label()
+        self._box.set_visibility(False)
+
+    def show(self, run: RunRecord | None) -> None:
+        """Show the progress of `run`, or nothing."""
+        self._box.set_visibility(run is not None)
+        if run is None:
+            return
+        percent = 100 * run.share_done
+        self._filled.style(f"width: {percent:.1f}%")
+        self._bar.props(f"aria-valuenow={percent:.0f}")
+        done, total = run.progress.timesteps, run.total_timesteps
+        self._steps.set_text(f"{percent:.0f} %  {done:,} of {total:,} steps")
+        self._left.set_text(_time_words(run))
+
+
+def _time_words(run: RunRecord) -> str:
+    if run.status.is_over:
+        return f"took {format_seconds(run.progress.elapsed_s)}"
+    return f"{format_seconds(run.eta_s)} left"
+
+
+def format_seconds(seconds: float | None) -> str:
+    """Return a duration as people say it, or `-` if it isn't known."""
+    if seconds is None:
+        return NOT_MEASURED
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,32 @@
+"""RL LAB // GYM MANAGER: run `python main.py` and open http://127.0.0.1:8080."""
+
+import sys
+
+from nicegui import app as nicegui_app
+from nicegui import core, ui
+
+from app.api import create_api
+from app.assets import ASSETS_FOLDER, ASSETS_URL
+from app.guard import Guard
+from app.lab import VERSION
+from app.server import announce, open_lab, run_arguments
+from components.theme import STYLESHEET, STYLESHEET_URL
+from pages import dashboard, history
+from pages.layout import add_shared_head
+
+lab = open_lab(sys.argv[1:])
+
+dashboard.register(lab)  # /, /train, /runs/<id>
+history.register(lab)  # /runs
+nicegui_app.mount("/api", create_api(lab))
+nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
+nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
+add_shared_head(VERSION)
+
+nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
+core.sio.eio.cors_allowed_origins = []
+nicegui_app.on_startup(lab.open)
+nicegui_app.on_startup(lambda: announce(lab.settings))
+nicegui_app.on_shutdown(lab.close)
+
+ui.run(**run_arguments(lab.settings))

@@ -1,0 +1,160 @@
+"""`/train` and `/runs/<id>`: set a run up, start it, watch it learn."""
+
+from nicegui import ui
+
+from app.environments.catalogue import get_environment
+from app.lab import Lab
+from app.training.config import RunRequest
+from app.training.feed import RunFeed
+from components.event_log import EventLog
+from components.live_feed import LiveFeed
+from components.metrics import MetricCells
+from components.panel import EmptyState, panel
+from components.reward_history import LearningCurve, RewardBars
+from components.run_list import RunList
+from components.setup_form import SetupForm
+from pages.layout import frame
+from storage.errors import RunNotFoundError, WrongStateError
+from storage.records import RunFilter, RunRecord
+
+_LATEST_RUNS = 8
+_CURVE_POINTS = 1_500
+
+
+def register(lab: Lab) -> None:
+    """Add the pages to the site."""
+
+    @ui.page("/")
+    async def home_page() -> None:
+        ui.navigate.to("/train")
+
+    @ui.page("/train")
+    async def train_page() -> None:
+        newest = await lab.trainer.newest()
+        await _draw(lab, newest.id if newest else None, follow=True)
+
+    @ui.page("/runs/{run_id}")
+    async def run_page(run_id: str) -> None:
+        await _draw(lab, run_id, follow=False)
+
+
+async def _draw(lab: Lab, run_id: str | None, *, follow: bool) -> None:
+    sandbox = await lab.sandbox()
+    try:
+        feed = await lab.trainer.feed(run_id) if run_id else None
+    except RunNotFoundError as error:
+        with frame("Run", lab, sandbox=sandbox), panel("Run"):
+            EmptyState(str(error), "It may have been deleted. The list of runs has all that exist.")
+        return
+    with frame("Train" if follow else "Run", lab, sandbox=sandbox):
+        dashboard = Dashboard(lab, follow=follow)
+    await dashboard.show(feed)
+
+
+class Dashboard:
+    """One visit: three columns that show one run at a time."""
+
+    def __init__(self, lab: Lab, *, follow: bool) -> None:
+        self._trainer = lab.trainer
+        self._follow = follow
+        self._feed: RunFeed | None = None
+        with ui.element("div").classes("lab-columns"):
+            with ui.element("div").classes("lab-column"):
+                self._setup_column()
+            with ui.element("div").classes("lab-column is-live-column"):
+                self._live_column()
+            with ui.element("div").classes("lab-column"):
+                self._news_column()
+        self._trainer.run_changed.subscribe(self._run_changed)
+        self._trainer.run_deleted.subscribe(self._list_runs)
+
+    async def show(self, feed: RunFeed | None) -> None:
+        """Show another run, from its state first, then by its news."""
+        if self._feed is not None:
+            self._feed.changed.unsubscribe(self._refresh)
+        self._feed = feed
+        self._log.clear()
+        self._bars.start_over()
+        self._curve.clear()
+        if feed is not None:
+            feed.changed.subscribe(self._refresh)
+        self._refresh()
+        await self._begin_curve()
+        await self._list_runs()
+
+    def _setup_column(self) -> None:
+        with panel("Setup"):
+            self._form = SetupForm(on_train=self._train)
+        with panel("Latest runs", flush=True):
+            self._runs = RunList()
+
+    def _live_column(self) -> None:
+        with panel("Live feed", flush=True) as head:
+            self._live = LiveFeed(head, on_stop=self._stop, on_reset=self._reset)
+        with ui.element("section").classes("lab-panel").props('aria-label="Metrics"'):
+            self._metrics = MetricCells()
+        with panel("Reward history (last 100)"):
+            self._bars = RewardBars()
+        with panel("Learning curve"):
+            self._curve = LearningCurve()
+            self._curve.on_ready(self._begin_curve)
+
+    def _news_column(self) -> None:
+        with panel("Analysis & explainer"):
+            EmptyState("Nothing to report yet", "Insights appear here once there is enough to judge.")
+        with panel("Event log", flush=True):
+            self._log = EventLog()
+
+    def _refresh(self) -> None:
+        feed = self._feed
+        self._live.show(feed, chosen_env_id=self._form.picker.value.id)
+        self._metrics.show(feed.latest if feed else {})
+        self._bars.show(feed)
+        self._curve.show(feed)
+        if feed is not None:
+            self._log.show(feed.events)
+            if feed.run.status.is_over:
+                self._live.stopped()
+
+    async def _begin_curve(self) -> None:
+        feed = self._feed
+        if feed is None:
+            return
+        told = feed.line_count
+        threshold = get_environment(feed.run.env_id).solved_threshold
+        lines = await self._trainer.shape(feed.run.id, ("reward", "mean_reward"), _CURVE_POINTS)
+        if feed is self._feed:
+            self._curve.begin([line for line in lines if line["n"] <= told], told, threshold)
+
+    async def _train(self, request: RunRequest) -> None:
+        run = await self._trainer.create(request)
+        if self._follow:
+            await self.show(await self._trainer.feed(run.id))
+        else:
+            ui.navigate.to(f"/runs/{run.id}")
+
+    async def _stop(self) -> None:
+        if self._feed is None:
+            return
+        self._live.stopping()
+        try:
+            await self._trainer.stop(self._feed.run.id)
+        except WrongStateError:
+            # It ended by itself a moment ago; the page shows that already.
+            self._live.stopped()
+
+    def _reset(self) -> None:
+        self._bars.clear()
+        self._bars.show(self._feed)
+
+    async def _run_changed(self, run: RunRecord) -> None:
+        """Follow the run that trains now, wherever it was started."""
+        is_news = self._feed is None or run.created_at > self._feed.run.created_at
+        if self._follow and is_news and (self._feed is None or self._feed.run.status.is_over):
+            await self.show(await self._trainer.feed(run.id))
+        else:
+            await self._list_runs()
+
+    async def _list_runs(self) -> None:
+        page = await self._trainer.list(RunFilter(), limit=_LATEST_RUNS)
+        self._runs.show(page.items, self._feed.run.id if self._feed else None)

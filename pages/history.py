@@ -1,0 +1,139 @@
+"""`/runs`: every run there is, to open, rename and delete."""
+
+from collections.abc import Awaitable, Callable
+
+from nicegui import ui
+
+from app.lab import Lab
+from app.training.trainer import Trainer
+from components.metrics import format_number
+from components.panel import EmptyState, panel
+from components.progress import format_seconds
+from components.status_badge import StatusBadge
+from pages.layout import frame
+from storage.errors import RunNotFoundError, WrongStateError
+from storage.records import RunFilter, RunRecord
+
+_PER_PAGE = 50
+_UNDO_WITHIN_S = 10.0
+_COLUMNS = ("Status", "Name", "Environment", "Algorithm", "Steps", "Mean reward", "Time", "Started", "")
+_NUMBERS = {"Steps", "Mean reward", "Time"}
+
+
+def register(lab: Lab) -> None:
+    """Add the page to the site."""
+
+    @ui.page("/runs")
+    async def history_page() -> None:
+        with frame("Runs", lab, sandbox=await lab.sandbox()), panel("Runs", flush=True):
+            table = RunTable(lab.trainer)
+        await table.refresh()
+
+
+class RunTable:
+    """A row per run, newest first, as many as were asked for."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._limit = _PER_PAGE
+        self._deleted: RunRecord | None = None
+        with ui.element("div").classes("lab-undo").props('role="status"') as self._undo_bar:
+            self._undo_text = ui.label()
+            _action("Undo", self._undo)
+        self._undo_timer = ui.timer(_UNDO_WITHIN_S, self._hide_undo, active=False, immediate=False)
+        self._hide_undo()
+        self._empty = EmptyState("No runs yet", "Open Train, pick an environment and press Train.")
+        with ui.element("table").classes("lab-table") as self._table:
+            with ui.element("thead"), ui.element("tr"):
+                for name in _COLUMNS:
+                    with ui.element("th").classes("is-number" if name in _NUMBERS else ""):
+                        ui.label(name).classes("lab-label")
+            self._body = ui.element("tbody")
+        self._more = ui.button("Show more", on_click=self._show_more, color=None)
+        self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
+        trainer.run_changed.subscribe(self.refresh)
+        trainer.run_deleted.subscribe(self.refresh)
+
+    async def refresh(self) -> None:
+        """Show the runs as they are now."""
+        page = await self._trainer.list(RunFilter(archived=None), limit=min(self._limit, 500))
+        self._empty.set_visibility(not page.items)
+        self._table.set_visibility(bool(page.items))
+        self._more.set_visibility(page.next is not None and self._limit < 500)
+        self._body.clear()
+        with self._body:
+            for run in page.items:
+                self._row(run)
+
+    def _row(self, run: RunRecord) -> None:
+        with ui.element("tr"):
+            with ui.element("td"):
+                StatusBadge(run.status)
+            with ui.element("td"), ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link"):
+                ui.label(run.name)
+            _cell("Environment", run.env_id)
+            _cell("Algorithm", run.algorithm)
+            _cell("Steps", format_number(run.progress.timesteps))
+            _cell("Mean reward", format_number((run.latest or {}).get("mean_reward"), 1))
+            _cell("Time", format_seconds(run.progress.elapsed_s))
+            _cell("Started", run.created_at.astimezone().strftime("%Y-%m-%d %H:%M"))
+            with ui.element("td"), ui.element("div").classes("lab-row-actions"):
+                _action("Rename", lambda: self._rename(run))
+                _action("Delete", lambda: self._delete(run))
+
+    async def _rename(self, run: RunRecord) -> None:
+        with ui.dialog() as dialog, ui.card().classes("lab-panel p-4 gap-3"):
+            name = ui.input("Name", value=run.name, validation=_name_problem)
+            name.props("dense outlined autofocus maxlength=200").classes("w-full")
+            with ui.element("div").classes("lab-actions"):
+                save = ui.button("Rename", on_click=lambda: name.validate() and dialog.submit(name.value), color=None)
+                save.props("unelevated").classes("lab-button lab-primary")
+                cancel = ui.button("Cancel", on_click=lambda: dialog.submit(None), color=None)
+                cancel.props("unelevated").classes("lab-button lab-quiet")
+            name.on("keydown.enter", lambda: name.validate() and dialog.submit(name.value))
+        chosen = await dialog
+        dialog.delete()
+        if chosen is not None:
+            await self._trainer.change(run.id, name=chosen.strip())
+
+    async def _delete(self, run: RunRecord) -> None:
+        try:
+            await self._trainer.delete(run.id)
+        except WrongStateError as error:
+            ui.notify(str(error), type="negative")
+            return
+        self._deleted = run
+        self._undo_text.set_text(f"{run.name} was deleted.")
+        self._undo_bar.set_visibility(True)
+        self._undo_timer.activate()
+
+    async def _undo(self) -> None:
+        self._hide_undo()
+        if self._deleted is not None:
+            try:
+                await self._trainer.restore(self._deleted.id)
+            except RunNotFoundError:
+                ui.notify(f"{self._deleted.name} is gone for good.", type="negative")
+
+    def _hide_undo(self) -> None:
+        self._undo_bar.set_visibility(False)
+        self._undo_timer.deactivate()
+
+    async def _show_more(self) -> None:
+        self._limit += _PER_PAGE
+        await self.refresh()
+
+
+def _cell(name: str, text: str) -> None:
+    classes = "lab-mono is-number" if name in _NUMBERS else "lab-mono"
+    with ui.element("td").classes(classes).props(f'data-label="{name}"'):
+        ui.label(text).style("display: inline")
+
+
+def _action(text: str, handler: Callable[[], Awaitable[None]]) -> None:
+    button = ui.button(text, on_click=handler, color=None)
+    button.props("flat dense no-caps").classes("lab-small")
+
+
+def _name_problem(name: str) -> str | None:
+    return None if name.strip() else "A run needs a name."

@@ -1,0 +1,68 @@
+"""The frame around every page."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nicegui import ui
+
+from app.lab import VERSION, Lab
+from app.training.sandbox_check import Sandbox
+from components.theme import STYLESHEET_URL, ThemeSwitch
+
+_PAGES = (("Train", "/train"), ("Runs", "/runs"), ("API", "/api/docs"))
+
+
+def add_shared_head(version: str) -> None:
+    """Link the stylesheet and fonts on every page, before anything is drawn."""
+    ui.add_head_html(
+        f'<link rel="stylesheet" href="{STYLESHEET_URL}?{version}">'
+        '<link rel="preload" href="/assets/jetbrains-mono.woff2" as="font" type="font/woff2" crossorigin>'
+        '<meta name="description" content="Train and watch reinforcement-learning agents.">',
+        shared=True,
+    )
+
+
+@contextmanager
+def frame(title: str, lab: Lab, *, sandbox: Sandbox) -> Iterator[None]:
+    """Header, theme and content width; the page's content goes inside."""
+    ui.page_title(f"{title} · RL LAB")
+    with ui.header().classes("lab-header"):
+        with ui.element("a").classes("lab-brand").props('href="/"'):
+            ui.label("RL LAB // GYM MANAGER")
+        _navigation(title)
+        _state(lab, sandbox)
+    with ui.element("main").classes("lab-page"):
+        yield
+
+
+def _navigation(title: str) -> None:
+    with ui.element("nav").classes("lab-nav").props('aria-label="Pages"'):
+        for name, address in _PAGES:
+            current = ' aria-current="page"' if name == title else ""
+            with ui.element("a").props(f'href="{address}"{current}'):
+                ui.label(name)
+
+
+def _state(lab: Lab, sandbox: Sandbox) -> None:
+    trainer = lab.trainer
+    with ui.element("div").classes("lab-state"):
+        with ui.label(f"Sandbox {sandbox.level}").classes("lab-label is-wide"):
+            ui.tooltip(_sandbox_words(sandbox))
+        workers = ui.label().classes("lab-label is-wide")
+        ui.label(f"v{VERSION}").classes("lab-label is-wide")
+        with ui.element("span").classes("lab-dot").props('role="img" aria-label="Connection"'):
+            ui.tooltip("Green: connected to the lab")
+        ThemeSwitch()
+
+    def show_workers() -> None:
+        queued = f" +{trainer.queued}" if trainer.queued else ""
+        workers.set_text(f"Workers {trainer.active}/{trainer.limit}{queued}")
+
+    show_workers()
+    trainer.run_changed.subscribe(show_workers)
+
+
+def _sandbox_words(sandbox: Sandbox) -> str:
+    if not sandbox.open_doors:
+        return "Workers can't read your files, reach the network or start programs."
+    return f"Workers are not fully locked in here. Open: {', '.join(sandbox.open_doors)}."

@@ -1,0 +1,1 @@
+"""What the lab remembers: rows in a database and files below the runs folder."""

@@ -1,0 +1,50 @@
+"""Read and write the event log of a run."""
+
+from datetime import UTC, datetime
+
+from storage.records import EventLevel, EventRecord, JsonObject
+from storage.tables import EventRow
+
+
+def add_event(
+    run_id: str,
+    event_type: str,
+    message: str,
+    *,
+    level: EventLevel = EventLevel.INFO,
+    data: JsonObject | None = None,
+) -> EventRecord:
+    """Append one event and return it."""
+    row = EventRow.create(
+        run=run_id,
+        timestamp=datetime.now(UTC),
+        event_type=event_type,
+        level=level,
+        message=message,
+        data=dict(data or {}),
+    )
+    return _record(row)
+
+
+def list_events(
+    run_id: str, *, after: int | None = None, before: int | None = None, limit: int = 200
+) -> tuple[EventRecord, ...]:
+    """Return a run's events, newest first: those with an id above `after` and below `before`."""
+    query = EventRow.select().where(EventRow.run == run_id)
+    if after is not None:
+        query = query.where(EventRow.id > after)
+    if before is not None:
+        query = query.where(EventRow.id < before)
+    return tuple(_record(row) for row in query.order_by(EventRow.id.desc()).limit(limit))
+
+
+def _record(row: EventRow) -> EventRecord:
+    return EventRecord(
+        id=row.id,
+        run_id=row.run_id,
+        timestamp=row.timestamp,
+        event_type=row.event_type,
+        level=EventLevel(row.level),
+        message=row.message,
+        data=row.data,
+    )

@@ -1,0 +1,138 @@
+"""Where things lie below the runs folder: nobody else joins paths."""
+
+import fcntl
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
+from storage.records import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """What was asked for, complete: a run can be repeated from it alone."""
+        return self.path / "config.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object per line, append-only."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def model(self) -> Path:
+        """The final or stopped model, a plain SB3 zip."""
+        return self.path / "model.zip"
+
+    @property
+    def last_frame(self) -> Path:
+        """The last picture that anybody saw of the run."""
+        return self.path / "frame.jpg"
+
+    @property
+    def last_frame_header(self) -> Path:
+        """What that picture shows."""
+        return self.path / "frame.json"
+
+    @property
+    def worker_log(self) -> Path:
+        """What the worker printed, and the traceback if it failed."""
+        return self.path / "worker.log"
+
+    @property
+    def artifacts(self) -> dict[str, Path]:
+        """The downloadable files that exist, by name."""
+        offered = (self.model, self.config, self.metrics)
+        return {file.name: file for file in offered if file.is_file()}
+
+    def create(self, config: JsonObject) -> None:
+        """Make the folder with its config.json."""
+        self.path.mkdir(parents=True)
+        write_atomically(self.config, msgspec.json.format(msgspec.json.encode(config), indent=2))
+
+
+@dataclass(frozen=True, slots=True)
+class RunsFolder:
+    """The folder that holds everything the lab remembers."""
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.path / "lab.db"
+
+    @property
+    def previews(self) -> Path:
+        """Rendered pictures of environments, made once."""
+        return self.path / ".previews"
+
+    def run(self, run_id: str) -> RunFolder:
+        """Return the folder of the run with this id, which must come from the database."""
+        return RunFolder(self.path / run_id)
+
+    def preview(self, env_id: str) -> Path:
+        """Return where the picture of an environment of the catalogue lies."""
+        return self.previews / f"{env_id.replace('/', '-')}.png"
+
+    def claim(self) -> IO[str]:
+        """Make the folder ours; the claim lasts until the returned file is closed.
+
+        Raises:
+            RunsFolderNotWritableError: if nothing can be written there.
+            RunsFolderInUseError: if another server claimed it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise RunsFolderNotWritableError(str(self.path), reason) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise RunsFolderInUseError(str(self.path)) from None
+        return lock
+
+    def set_aside(self, run_id: str) -> None:
+        """Move a run's files into the trash."""
+        folder, trash = self.run(run_id).path, self._trash(run_id)
+        trash.parent.mkdir(exist_ok=True)
+        if folder.exists():
+            folder.rename(trash)
+
+    def take_back(self, run_id: str) -> None:
+        """Move a run's files out of the trash."""
+        if self._trash(run_id).exists():
+            self._trash(run_id).rename(self.run(run_id).path)
+
+    def empty_trash(self, run_id: str) -> None:
+        """Remove a run's files for good."""
+        shutil.rmtree(self._trash(run_id), ignore_errors=True)
+
+    def _trash(self, run_id: str) -> Path:
+        return self.path / ".trash" / run_id
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also after a crash."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

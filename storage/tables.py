@@ -1,0 +1,113 @@
+"""Peewee tables; nothing outside storage/ imports this module."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from peewee import (
+    AutoField,
+    BooleanField,
+    CharField,
+    DateTimeField,
+    FloatField,
+    ForeignKeyField,
+    IntegerField,
+    Model,
+    TextField,
+)
+
+from storage.records import EventLevel, RunStatus
+
+
+class UtcField(DateTimeField):
+    """A moment in UTC: naive in the column, aware everywhere else."""
+
+    def db_value(self, value: datetime | None) -> datetime | None:
+        """Drop the zone, which is always UTC, so that rows sort as text."""
+        return value.astimezone(UTC).replace(tzinfo=None) if value else None
+
+    def python_value(self, value: Any) -> datetime | None:
+        """Give the zone back."""
+        moment = super().python_value(value)
+        return moment.replace(tzinfo=UTC) if moment else None
+
+
+class JsonField(TextField):
+    """A JSON value in a text column."""
+
+    def db_value(self, value: Any) -> str | None:
+        """Encode `value`."""
+        return None if value is None else msgspec.json.encode(value).decode()
+
+    def python_value(self, value: str | None) -> Any:
+        """Decode what `db_value` wrote."""
+        return None if value is None else msgspec.json.decode(value)
+
+
+class SchemaRow(Model):
+    """The one row that says which migrations the database has seen."""
+
+    version = IntegerField()
+
+    class Meta:
+        """Name the table after what it holds."""
+
+        table_name = "schema_version"
+
+
+class RunRow(Model):
+    """A row of the runs table."""
+
+    id = CharField(primary_key=True)
+    name = CharField()
+    env_id = CharField(index=True)
+    algorithm = CharField(index=True)
+    status = CharField(default=RunStatus.CREATED, index=True)
+    config_json = JsonField()
+    created_at = UtcField(index=True)
+    updated_at = UtcField()
+    queued_at = UtcField(null=True, index=True)
+    started_at = UtcField(null=True)
+    finished_at = UtcField(null=True)
+    deleted_at = UtcField(null=True, index=True)
+    owner = CharField(null=True, index=True)
+    group_id = CharField(null=True, index=True)
+    parent = CharField(null=True)
+    tags_json = JsonField(default=list)
+    notes = TextField(default="")
+    archived = BooleanField(default=False)
+    error = TextField(null=True)
+    timesteps = IntegerField(default=0)
+    vec_steps = IntegerField(default=0)
+    updates = IntegerField(default=0)
+    episodes = IntegerField(default=0)
+    elapsed_s = FloatField(default=0.0)
+    best = FloatField(null=True)
+    solved_at = IntegerField(null=True)
+    latest_json = JsonField(null=True)
+
+    class Meta:
+        """Name the table after what it holds."""
+
+        table_name = "runs"
+
+
+class EventRow(Model):
+    """A row of the event log."""
+
+    id = AutoField()
+    run = ForeignKeyField(RunRow, column_name="run_id", on_delete="CASCADE")
+    timestamp = UtcField()
+    event_type = CharField()
+    level = CharField(default=EventLevel.INFO)
+    message = TextField()
+    data = JsonField(default=dict)
+
+    class Meta:
+        """Read by run, newest first."""
+
+        table_name = "events"
+        indexes = ((("run", "id"), False),)
+
+
+TABLES: list[type[Model]] = [RunRow, EventRow]
