@@ -22,7 +22,7 @@ lint:
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell
+	git ls-files -z | xargs -0 $(BIN)/codespell
 
 bench: setup-test chromium
 	$(BIN)/python -m benchmarks $(only)

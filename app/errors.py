@@ -89,7 +89,9 @@ def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
     if not words:
         return InputError(f"{field}: {problem['msg']}.", field=field)
     expectation = words.format(**problem.get("ctx", {}))
-    return InputError(f"{field} must be {expectation}, got {_short(problem['input'])}.", field=field)
+    return InputError(
+        f"{field} must be {expectation}, got {_short(problem['input'])}.", field=field
+    )
 
 
 _EXPECTATIONS = {

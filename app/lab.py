@@ -107,7 +107,9 @@ class LagProbe:
 
 
 def _database_path(settings: Settings, folder: RunsFolder) -> Path:
-    return Path(settings.database.removeprefix("sqlite:///")) if settings.database else folder.database
+    return (
+        Path(settings.database.removeprefix("sqlite:///")) if settings.database else folder.database
+    )
 
 
 def _keep_memory_private() -> None:

@@ -49,7 +49,9 @@ def run_arguments(settings: Settings) -> dict[str, Any]:
 def announce(settings: Settings) -> None:
     """Say where the lab is, on the console."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    sys.stdout.write(f"RL LAB // GYM MANAGER is at http://{host}:{settings.port} (Ctrl-C ends it)\n")
+    sys.stdout.write(
+        f"RL LAB // GYM MANAGER is at http://{host}:{settings.port} (Ctrl-C ends it)\n"
+    )
     sys.stdout.flush()
 
 
@@ -61,14 +63,20 @@ def _check_port(settings: Settings) -> None:
         try:
             probe.bind((settings.host, settings.port))
         except OSError as error:
-            reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be used ({error.strerror})"
+            reason = (
+                "is in use"
+                if error.errno == errno.EADDRINUSE
+                else f"can't be used ({error.strerror})"
+            )
             raise SettingsError(
                 f"Port {settings.port} on {settings.host} {reason}. Choose another with --port."
             ) from None
 
 
 def _has_browser() -> bool:
-    return bool(sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return bool(
+        sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
 
 
 def _refuse(sentence: str) -> NoReturn:

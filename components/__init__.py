@@ -1,1 +1,1 @@
-"""Reusable pieces of user interface. A component gets values, callables or the one service it drives."""
+"""Reusable pieces of user interface: they get values, callables or the one service they drive."""

@@ -13,7 +13,11 @@ class EnvironmentPicker:
     def __init__(self, specs: Sequence[EnvSpec], *, on_pick: Callable[[EnvSpec], None]) -> None:
         self._on_pick = on_pick
         self._specs = specs
-        with ui.element("div").classes("lab-options").props('role="radiogroup" aria-label="Environment"'):
+        with (
+            ui.element("div")
+            .classes("lab-options")
+            .props('role="radiogroup" aria-label="Environment"')
+        ):
             self._cards = {spec.id: self._card(spec) for spec in specs}
         self.value = specs[0]
         self._mark()
@@ -26,7 +30,7 @@ class EnvironmentPicker:
 
     def _mark(self) -> None:
         for env_id, card in self._cards.items():
-            card.props(f'aria-checked={"true" if env_id == self.value.id else "false"}')
+            card.props(f"aria-checked={'true' if env_id == self.value.id else 'false'}")
 
     def _card(self, spec: EnvSpec) -> ui.element:
         with ui.element("button").classes("lab-option").props('type="button" role="radio"') as card:

@@ -13,10 +13,13 @@ _TEXT_PROPS = "dense outlined hide-bottom-space"
 class HyperparameterField:
     """Shows the default, takes what a person types, and says what is wrong with it."""
 
-    def __init__(self, parameter: Hyperparameter, *, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, parameter: Hyperparameter, *, on_change: Callable[[], object], label: str = ""
+    ) -> None:
         self._parameter = parameter
+        self._label = label or parameter.name
         self.element = self._make(on_change)
-        self.element.props(f'aria-label="{parameter.name}"').mark(parameter.name)
+        self.element.props(f'aria-label="{self._label}"').mark(parameter.name)
         with self.element:
             ui.tooltip(parameter.description).props("delay=400")
 
@@ -37,21 +40,21 @@ class HyperparameterField:
         if isinstance(self.element, ValidationElement):
             self.element.error = error
 
-    def _make(self, on_change: Callable[[], None]) -> ui.input | ui.select | ui.checkbox:
-        name, default = self._parameter.name, self._parameter.default
+    def _make(self, on_change: Callable[[], object]) -> ui.input | ui.select | ui.checkbox:
+        name, default = self._label, self._parameter.default
         match self._parameter.type:
             case "bool":
                 return ui.checkbox(name, value=bool(default), on_change=on_change).props("dense")
             case "choice":
                 choices = list(self._parameter.choices or ())
-                field = ui.select(choices, label=name, value=default, on_change=on_change)
-                return field.props(_TEXT_PROPS)
+                select = ui.select(choices, label=name, value=default, on_change=on_change)
+                return select.props(_TEXT_PROPS)
         field = ui.input(name, value=write_value(default), on_change=on_change)
         hint = "off" if self._parameter.nullable else ""
         return field.props(f'{_TEXT_PROPS} placeholder="{hint}" autocomplete=off')
 
 
-def number_input(label: str, value: str, on_change: Callable[[], None]) -> ui.input:
+def number_input(label: str, value: str, on_change: Callable[[], object]) -> ui.input:
     """Return a field for a number, which may be typed as 3e-4 or 100,000."""
     field = ui.input(label, value=value, on_change=on_change)
     return field.props(f"{_TEXT_PROPS} autocomplete=off inputmode=decimal").mark(label)

@@ -65,7 +65,7 @@ export default {
         },
         xAxis: { axisLine: { lineStyle: { color: token("--line") } }, axisTick: { show: false },
                  splitLine: { show: false }, axisLabel: text, ...xAxis },
-        yAxis: { type: "value", axisLabel: text, splitLine: { lineStyle: { color: token("--line") } } },
+        yAxis: { type: "value", axisLine: { show: false }, axisTick: { show: false }, axisLabel: text, splitLine: { lineStyle: { color: token("--line") } } },
       };
     },
     bars() {
@@ -86,8 +86,11 @@ export default {
         label: { formatter: "solved", position: "insideStartTop", color: token("--success"),
                  fontFamily: token("--font-mono"), fontSize: 11 },
       };
+      const frame = this.frame({ type: "value", min: 0, max: "dataMax", axisLabel: { ...label, showMaxLabel: false } });
+      // The goal stays in sight, however far the agent is from it.
+      if (this.threshold !== null) frame.yAxis.max = ({ max }) => Math.max(max, this.threshold);
       return {
-        ...this.frame({ type: "value", min: 0, max: "dataMax", axisLabel: label }),
+        ...frame,
         series: [
           { ...line, name: "Reward", data: this.series[0], lineStyle: { width: 1, opacity: 0.25 }, color: token("--series-1") },
           { ...line, name: "Mean of 100", data: this.series[1], lineStyle: { width: 1.5 }, color: token("--series-1"), markLine: solved },

@@ -38,6 +38,11 @@ class LiveFeed:
             self._stop.props("unelevated").classes("lab-button lab-danger lab-compact")
         self._stage = FrameStream()
         self._progress = ProgressBar()
+        with ui.element("div").classes("lab-downloads") as self._downloads:
+            self._model = ui.element("a").classes("lab-mono")
+            with self._model:
+                ui.label("Download model.zip").classes("inline")
+            ui.label("A plain Stable-Baselines3 file.").classes("lab-small")
         self._error = ui.label().classes("lab-error px-4 pb-3").props('role="alert"')
 
     def show(self, feed: RunFeed | None, *, chosen_env_id: str) -> None:
@@ -52,6 +57,9 @@ class LiveFeed:
         )
         self._badge.show(run.status if run else None)
         self._progress.show(run)
+        self._downloads.set_visibility(feed is not None and feed.has_model)
+        if run is not None:
+            self._model.props(f'href="/api/runs/{run.id}/artifacts/model.zip" download')
         self._stop.set_visibility(run is not None and run.status.is_active)
         self._error.set_text(run.error or "" if run else "")
         self._error.set_visibility(bool(run and run.error))

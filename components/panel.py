@@ -7,9 +7,13 @@ from nicegui import ui
 
 
 @contextmanager
-def panel(title: str, *, flush: bool = False) -> Iterator[ui.element]:
-    """A titled card; yields its head, so that the caller can add actions to it."""
-    with ui.element("section").classes("lab-panel").props(f'aria-label="{title}"'):
+def panel(title: str, *, flush: bool = False, place: str = "") -> Iterator[ui.element]:
+    """A titled card; yields its head, so that the caller can add actions to it.
+
+    `place` names where it goes when the columns become one (see theme.css).
+    """
+    place_class = f" is-{place}" if place else ""
+    with ui.element("section").classes(f"lab-panel{place_class}").props(f'aria-label="{title}"'):
         with ui.element("div").classes("lab-panel-head") as head:
             heading(title)
         with ui.element("div").classes("lab-panel-body" + (" is-flush" if flush else "")):

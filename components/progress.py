@@ -13,7 +13,9 @@ class ProgressBar:
         with ui.element("div").classes("lab-progress") as self._box:
             with ui.element("div").classes("lab-progress-bar") as self._bar:
                 self._filled = ui.element("div")
-            self._bar.props('role="progressbar" aria-label="Progress" aria-valuemin=0 aria-valuemax=100')
+            self._bar.props(
+                'role="progressbar" aria-label="Progress" aria-valuemin=0 aria-valuemax=100'
+            )
             with ui.element("div").classes("lab-progress-text lab-mono"):
                 self._steps = ui.label()
                 self._left = ui.label()

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-
 from app.training.feed import Episode, RunFeed
 from components.live_chart import Columns, LiveChart
 from components.panel import EmptyState
@@ -27,7 +26,9 @@ class RewardBars:
         self._episodes = list(feed.episodes) if feed else []
         waiting = feed is not None and feed.run.status.is_active
         if waiting:
-            self._empty.say("Waiting for the first episode", "It ends when the agent fails or makes it.")
+            self._empty.say(
+                "Waiting for the first episode", "It ends when the agent fails or makes it."
+            )
         else:
             self._empty.say("No rewards yet", "Start training to see one bar per episode.")
         newest = (self._visible[0].number, self._visible[-1].number) if self._visible else None
@@ -61,19 +62,24 @@ class LearningCurve:
     """Every episode's reward, faint, and the mean of a hundred, strong, over timesteps."""
 
     def __init__(self) -> None:
+        self._empty = EmptyState("No curve yet", "It begins with the first episode.")
         self._chart = LiveChart("lines", "Reward over timesteps").classes("is-tall")
+        self._chart.set_visibility(False)
         self._told = 0
         self._is_begun = False
 
     def begin(self, lines: Iterable[JsonObject], told: int, threshold: float | None) -> None:
         """Draw the shape of what was there before; `told` is the number of its last line."""
-        self._chart.replace(*_columns(lines), threshold=threshold)
+        columns = _columns(lines)
+        self._chart.replace(*columns, threshold=threshold)
+        self._has_points(bool(columns[0][0]))
         self._told = told
         self._is_begun = True
 
     def clear(self) -> None:
         """Draw nothing until `begin`."""
         self._is_begun = False
+        self._has_points(False)
         self._chart.replace(((), ()), ((), ()))
 
     def show(self, feed: RunFeed | None) -> None:
@@ -83,11 +89,12 @@ class LearningCurve:
         lines = feed.lines_after(self._told)
         self._told = feed.line_count
         if lines:
+            self._has_points(True)
             self._chart.append(*_columns(lines))
 
-    def set_visibility(self, visible: bool) -> None:
-        """Show or hide it."""
-        self._chart.set_visibility(visible)
+    def _has_points(self, some: bool) -> None:
+        self._empty.set_visibility(not some)
+        self._chart.set_visibility(some)
 
     def on_ready(self, handler: Callable[[], Awaitable[None]]) -> None:
         """Call `handler` once the browser has the chart."""

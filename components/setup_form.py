@@ -15,7 +15,7 @@ from app.training.config import RunConfig, RunRequest
 from components.environment_picker import EnvironmentPicker
 from components.hyperparameter_field import HyperparameterField, number_input, read_number
 
-_ABOVE_ADVANCED = "learning_rate"
+_ABOVE_ADVANCED = {"learning_rate": "Learning rate"}
 _PREFIX = "hyperparameters."
 
 
@@ -26,7 +26,9 @@ class SetupForm:
         self._on_train = on_train
         self._hyperparameters: dict[str, HyperparameterField] = {}
         first = next(iter(ENVIRONMENTS.values()))
-        self.picker = EnvironmentPicker(list(ENVIRONMENTS.values()), on_pick=self._environment_picked)
+        self.picker = EnvironmentPicker(
+            list(ENVIRONMENTS.values()), on_pick=self._environment_picked
+        )
         with ui.element("div").classes("lab-form"):
             self._algorithm = ui.select(
                 list(ALGORITHMS), label="Algorithm", value="PPO", on_change=self._algorithm_picked
@@ -65,8 +67,9 @@ class SetupForm:
         self._main.clear()
         self._advanced.clear()
         for parameter in spec.hyperparameters:
-            with self._main if parameter.name == _ABOVE_ADVANCED else self._advanced:
-                field = HyperparameterField(parameter, on_change=self._check)
+            label = _ABOVE_ADVANCED.get(parameter.name, "")
+            with self._main if label else self._advanced:
+                field = HyperparameterField(parameter, on_change=self._check, label=label)
                 self._hyperparameters[parameter.name] = field
         self._check()
 

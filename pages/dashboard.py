@@ -83,26 +83,28 @@ class Dashboard:
         await self._list_runs()
 
     def _setup_column(self) -> None:
-        with panel("Setup"):
+        with panel("Setup", place="setup"):
             self._form = SetupForm(on_train=self._train)
-        with panel("Latest runs", flush=True):
+        with panel("Latest runs", flush=True, place="runs"):
             self._runs = RunList()
 
     def _live_column(self) -> None:
-        with panel("Live feed", flush=True) as head:
+        with panel("Live feed", flush=True, place="live") as head:
             self._live = LiveFeed(head, on_stop=self._stop, on_reset=self._reset)
-        with ui.element("section").classes("lab-panel").props('aria-label="Metrics"'):
+        with ui.element("section").classes("lab-panel is-metrics").props('aria-label="Metrics"'):
             self._metrics = MetricCells()
-        with panel("Reward history (last 100)"):
+        with panel("Reward history (last 100)", place="rewards"):
             self._bars = RewardBars()
-        with panel("Learning curve"):
+        with panel("Learning curve", place="rewards"):
             self._curve = LearningCurve()
             self._curve.on_ready(self._begin_curve)
 
     def _news_column(self) -> None:
-        with panel("Analysis & explainer"):
-            EmptyState("Nothing to report yet", "Insights appear here once there is enough to judge.")
-        with panel("Event log", flush=True):
+        with panel("Analysis & explainer", place="analysis"):
+            EmptyState(
+                "Nothing to report yet", "Insights appear here once there is enough to judge."
+            )
+        with panel("Event log", flush=True, place="log"):
             self._log = EventLog()
 
     def _refresh(self) -> None:
@@ -113,6 +115,7 @@ class Dashboard:
         self._curve.show(feed)
         if feed is not None:
             self._log.show(feed.events)
+            self._runs.show_score(feed.run)
             if feed.run.status.is_over:
                 self._live.stopped()
 

@@ -16,7 +16,17 @@ from storage.records import RunFilter, RunRecord
 
 _PER_PAGE = 50
 _UNDO_WITHIN_S = 10.0
-_COLUMNS = ("Status", "Name", "Environment", "Algorithm", "Steps", "Mean reward", "Time", "Started", "")
+_COLUMNS = (
+    "Status",
+    "Name",
+    "Environment",
+    "Algorithm",
+    "Steps",
+    "Mean reward",
+    "Time",
+    "Started",
+    "",
+)
 _NUMBERS = {"Steps", "Mean reward", "Time"}
 
 
@@ -69,7 +79,10 @@ class RunTable:
         with ui.element("tr"):
             with ui.element("td"):
                 StatusBadge(run.status)
-            with ui.element("td"), ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link"):
+            with (
+                ui.element("td"),
+                ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link"),
+            ):
                 ui.label(run.name)
             _cell("Environment", run.env_id)
             _cell("Algorithm", run.algorithm)
@@ -82,19 +95,9 @@ class RunTable:
                 _action("Delete", lambda: self._delete(run))
 
     async def _rename(self, run: RunRecord) -> None:
-        with ui.dialog() as dialog, ui.card().classes("lab-panel p-4 gap-3"):
-            name = ui.input("Name", value=run.name, validation=_name_problem)
-            name.props("dense outlined autofocus maxlength=200").classes("w-full")
-            with ui.element("div").classes("lab-actions"):
-                save = ui.button("Rename", on_click=lambda: name.validate() and dialog.submit(name.value), color=None)
-                save.props("unelevated").classes("lab-button lab-primary")
-                cancel = ui.button("Cancel", on_click=lambda: dialog.submit(None), color=None)
-                cancel.props("unelevated").classes("lab-button lab-quiet")
-            name.on("keydown.enter", lambda: name.validate() and dialog.submit(name.value))
-        chosen = await dialog
-        dialog.delete()
-        if chosen is not None:
-            await self._trainer.change(run.id, name=chosen.strip())
+        name = await _ask_for_name(run.name)
+        if name is not None:
+            await self._trainer.change(run.id, name=name)
 
     async def _delete(self, run: RunRecord) -> None:
         try:
@@ -137,3 +140,24 @@ def _action(text: str, handler: Callable[[], Awaitable[None]]) -> None:
 
 def _name_problem(name: str) -> str | None:
     return None if name.strip() else "A run needs a name."
+
+
+async def _ask_for_name(current: str) -> str | None:
+    """Return the name that a person chose, or None if they'd rather not."""
+
+    def submit() -> None:
+        if name.validate():
+            dialog.submit(name.value.strip())
+
+    with ui.dialog() as dialog, ui.card().classes("lab-panel p-4 gap-3"):
+        name = ui.input("Name", value=current, validation=_name_problem)
+        name.props("dense outlined autofocus maxlength=200").classes("w-full")
+        name.on("keydown.enter", submit)
+        with ui.element("div").classes("lab-actions"):
+            save = ui.button("Rename", on_click=submit, color=None)
+            save.props("unelevated").classes("lab-button lab-primary")
+            cancel = ui.button("Cancel", on_click=dialog.close, color=None)
+            cancel.props("unelevated").classes("lab-button lab-quiet")
+    chosen: str | None = await dialog
+    dialog.delete()
+    return chosen

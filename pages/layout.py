@@ -16,7 +16,8 @@ def add_shared_head(version: str) -> None:
     """Link the stylesheet and fonts on every page, before anything is drawn."""
     ui.add_head_html(
         f'<link rel="stylesheet" href="{STYLESHEET_URL}?{version}">'
-        '<link rel="preload" href="/assets/jetbrains-mono.woff2" as="font" type="font/woff2" crossorigin>'
+        '<link rel="preload" href="/assets/jetbrains-mono.woff2" as="font" type="font/woff2" '
+        "crossorigin>"
         '<meta name="description" content="Train and watch reinforcement-learning agents.">',
         shared=True,
     )

@@ -41,7 +41,7 @@ def list_events(
 def _record(row: EventRow) -> EventRecord:
     return EventRecord(
         id=row.id,
-        run_id=row.run_id,
+        run_id=row.run_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
         timestamp=row.timestamp,
         event_type=row.event_type,
         level=EventLevel(row.level),

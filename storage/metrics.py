@@ -27,7 +27,9 @@ class MetricsWriter:
 
     def append(self, lines: Iterable[JsonObject]) -> list[JsonObject]:
         """Write the lines, each with its number `n` in front, and return them as written."""
-        numbered = [{"n": n, **line} for n, line in enumerate(lines, start=self.count + 1)]
+        numbered: list[JsonObject] = [
+            {"n": n, **line} for n, line in enumerate(lines, start=self.count + 1)
+        ]
         self._file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in numbered))
         self._file.flush()
         self.count += len(numbered)
@@ -105,7 +107,7 @@ def _shape(rows: Sequence[int], values: Sequence[float], max_points: int) -> Seq
     # LTTB keeps the first and the last point and needs at least one between them.
     if len(rows) <= max(max_points, 3):
         return rows
-    kept = LTTBDownsampler().downsample(
+    kept = LTTBDownsampler().downsample(  # type: ignore[no-untyped-call]  # it has no types
         np.asarray(rows, dtype=np.float64),
         np.asarray(values, dtype=np.float64),
         n_out=max(max_points, 3),

@@ -40,9 +40,7 @@ class RunStatus(StrEnum):
         return self in ENDS
 
 
-ENDS = frozenset(
-    {RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED}
-)
+ENDS = frozenset({RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED})
 
 ALLOWED_STEPS: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CREATED: frozenset({RunStatus.QUEUED, RunStatus.STOPPED}),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from peewee import Expression, fn
+from peewee import Expression, Field, fn
 
 from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
 from storage.records import (
@@ -99,9 +99,7 @@ def newest_run() -> RunRecord | None:
 
 def queued_runs() -> tuple[RunRecord, ...]:
     """Return the runs that wait for a worker, longest waiting first."""
-    waiting = RunRow.select().where(
-        RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null()
-    )
+    waiting = RunRow.select().where(RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null())
     return tuple(_record(row) for row in waiting.order_by(RunRow.queued_at, RunRow.id))
 
 
@@ -195,7 +193,7 @@ def hidden_runs() -> tuple[str, ...]:
     return tuple(row.id for row in rows)
 
 
-def _conditions(wanted: RunFilter) -> list[Expression]:
+def _conditions(wanted: RunFilter) -> list[Any]:
     equal = {
         RunRow.status: wanted.status,
         RunRow.env_id: wanted.env_id,
@@ -204,7 +202,7 @@ def _conditions(wanted: RunFilter) -> list[Expression]:
         RunRow.owner: wanted.owner,
         RunRow.archived: wanted.archived,
     }
-    found = [field == value for field, value in equal.items() if value is not None]
+    found: list[Any] = [field == value for field, value in equal.items() if value is not None]
     if wanted.tag is not None:
         # Tags are stored as a JSON list; the quotes keep "ppo" from matching "ppo-2".
         found.append(fn.INSTR(RunRow.tags_json, f'"{wanted.tag}"') > 0)
@@ -218,15 +216,18 @@ def _conditions(wanted: RunFilter) -> list[Expression]:
     return found
 
 
-def _beyond(field: Any, position: tuple[str, str], *, falls: bool) -> Expression:
+def _beyond(field: Field, position: tuple[str, str], *, falls: bool) -> Expression:
     value, run_id = position
     converted = datetime.fromisoformat(value) if field.name.endswith("_at") else value
+    expression: Expression
     if falls:
-        return (field < converted) | ((field == converted) & (RunRow.id < run_id))
-    return (field > converted) | ((field == converted) & (RunRow.id > run_id))
+        expression = (field < converted) | ((field == converted) & (RunRow.id < run_id))
+    else:
+        expression = (field > converted) | ((field == converted) & (RunRow.id > run_id))
+    return expression
 
 
-def _write_cursor(value: Any, run_id: str) -> str:
+def _write_cursor(value: object, run_id: str) -> str:
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return base64.urlsafe_b64encode(f"{run_id}|{text}".encode()).decode()
 

@@ -26,20 +26,20 @@ class UtcField(DateTimeField):
         """Drop the zone, which is always UTC, so that rows sort as text."""
         return value.astimezone(UTC).replace(tzinfo=None) if value else None
 
-    def python_value(self, value: Any) -> datetime | None:
+    def python_value(self, value: object) -> datetime | None:
         """Give the zone back."""
-        moment = super().python_value(value)
+        moment = super().python_value(value)  # type: ignore[no-untyped-call]  # peewee has no types here
         return moment.replace(tzinfo=UTC) if moment else None
 
 
 class JsonField(TextField):
     """A JSON value in a text column."""
 
-    def db_value(self, value: Any) -> str | None:
+    def db_value(self, value: object) -> str | None:
         """Encode `value`."""
         return None if value is None else msgspec.json.encode(value).decode()
 
-    def python_value(self, value: str | None) -> Any:
+    def python_value(self, value: str | None) -> Any:  # noqa: ANN401 - any JSON value
         """Decode what `db_value` wrote."""
         return None if value is None else msgspec.json.decode(value)
 

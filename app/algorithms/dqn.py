@@ -80,9 +80,7 @@ DQN = AlgorithmSpec(
             scale="log",
             description="Environment steps between two copies into the target network.",
         ),
-        _share(
-            "exploration_fraction", 0.2, "Part of the budget over which random play fades out."
-        ),
+        _share("exploration_fraction", 0.2, "Part of the budget over which random play fades out."),
         _share("exploration_initial_eps", 1.0, "Share of random actions at the start."),
         _share("exploration_final_eps", 0.05, "Share of random actions that stays."),
         common.max_grad_norm(10.0),

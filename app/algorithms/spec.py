@@ -40,7 +40,9 @@ class Hyperparameter:
             return None
         checked = _TYPE_CHECKS[self.type](self, value)
         if checked is None:
-            raise InputError(f"{self.name} must be {self.expectation}, got {_short(value)}.", field=field)
+            raise InputError(
+                f"{self.name} must be {self.expectation}, got {_short(value)}.", field=field
+            )
         return checked
 
     @property
@@ -52,7 +54,9 @@ class Hyperparameter:
             case "choice":
                 words = f"one of {', '.join(self.choices or ())}"
             case "layers":
-                words = f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
+                words = (
+                    f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
+                )
             case _:
                 kind = "a whole number" if self.type == "int" else "a number"
                 words = f"{kind} from {_plain(self.min)} to {_plain(self.max)}"
@@ -107,7 +111,7 @@ class AlgorithmSpec:
     default_n_envs: int
     """How many copies of the environment it collects from unless told otherwise."""
     check_together: Callable[[Mapping[str, Any], int, EnvSpec], None]
-    """Refuse hyperparameters that are fine alone but not together, given n_envs and the environment."""
+    """Refuse values that are fine alone but not together, given n_envs and the environment."""
 
     def check_fits(self, environment: EnvSpec) -> None:
         """Make sure that the algorithm can act in `environment`.

@@ -2,7 +2,16 @@
 
 from fastapi import FastAPI
 
-from app.api import algorithms, artifacts, environments, frames, health, runs, streams
+from app.api import (
+    algorithms,
+    artifacts,
+    environments,
+    frames,
+    health,
+    records,
+    runs,
+    streams,
+)
 from app.api.docs import add_docs
 from app.api.errors import add_error_handlers
 from app.lab import VERSION, Lab
@@ -20,8 +29,18 @@ def create_api(lab: Lab) -> FastAPI:
         # A wrong slash is an unknown address, not a redirect that loses the request's body.
         redirect_slashes=False,
     )
-    for resource in (health, environments, algorithms, runs, streams, frames, artifacts):
-        api.include_router(resource.router(lab))
+    api.state.lab = lab
+    for resource in (
+        health,
+        environments,
+        algorithms,
+        runs,
+        records,
+        streams,
+        frames,
+        artifacts,
+    ):
+        api.include_router(resource.router)
     add_docs(api)
     add_error_handlers(api)
     return api

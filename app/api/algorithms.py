@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from app.algorithms.catalogue import CATALOGUE
 from app.algorithms.spec import AlgorithmSpec
 from app.api.schemas import Listing
-from app.lab import Lab
 
 
 class HyperparameterShape(BaseModel):
@@ -52,13 +51,10 @@ class Algorithm(BaseModel):
         )
 
 
-def router(_: Lab) -> APIRouter:
-    """Return the routes of this resource."""
-    routes = APIRouter(prefix="/algorithms", tags=["algorithms"])
+router = APIRouter(prefix="/algorithms", tags=["algorithms"])
 
-    @routes.get("")
-    async def list_algorithms() -> Listing[Algorithm]:
-        """List the algorithms with all their hyperparameters."""
-        return Listing(items=[Algorithm.of(spec) for spec in CATALOGUE.values()])
 
-    return routes
+@router.get("")
+async def list_algorithms() -> Listing[Algorithm]:
+    """List the algorithms with all their hyperparameters."""
+    return Listing(items=[Algorithm.of(spec) for spec in CATALOGUE.values()])

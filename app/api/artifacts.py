@@ -5,32 +5,30 @@ import asyncio
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import FileResponse
 
+from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
 from app.api.schemas import Artifact, Listing
-from app.lab import Lab
 
 _TYPES = {".zip": "application/zip", ".json": "application/json", ".jsonl": "application/x-ndjson"}
 
 
-def router(lab: Lab) -> APIRouter:
-    """Return the routes of this resource."""
-    routes = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"])
+router = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"])
 
-    @routes.get("", responses={404: {"model": ErrorAnswer}})
-    async def list_artifacts(run_id: str) -> Listing[Artifact]:
-        """List the files that can be downloaded."""
-        run = await lab.trainer.get(run_id)
-        files = await asyncio.to_thread(lambda: lab.trainer.folder(run.id).artifacts.values())
-        return Listing(items=Artifact.of(run.id, files))
 
-    @routes.get("/{name}", response_class=FileResponse, responses={404: {"model": ErrorAnswer}})
-    async def download(run_id: str, name: str) -> FileResponse:
-        """Download one file."""
-        run = await lab.trainer.get(run_id)
-        files = await asyncio.to_thread(lambda: lab.trainer.folder(run.id).artifacts)
-        if name not in files:
-            raise HTTPException(404)
-        file = files[name]
-        return FileResponse(file, media_type=_TYPES[file.suffix], filename=file.name)
+@router.get("", responses={404: {"model": ErrorAnswer}})
+async def list_artifacts(run_id: str, trainer: TheTrainer) -> Listing[Artifact]:
+    """List the files that can be downloaded."""
+    run = await trainer.get(run_id)
+    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts.values())
+    return Listing(items=Artifact.of(run.id, files))
 
-    return routes
+
+@router.get("/{name}", response_class=FileResponse, responses={404: {"model": ErrorAnswer}})
+async def download(run_id: str, name: str, trainer: TheTrainer) -> FileResponse:
+    """Download one file."""
+    run = await trainer.get(run_id)
+    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
+    if name not in files:
+        raise HTTPException(404)
+    file = files[name]
+    return FileResponse(file, media_type=_TYPES[file.suffix], filename=file.name)

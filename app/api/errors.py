@@ -38,9 +38,7 @@ class NotThereError(Exception):
         self.problem = problem
 
 
-def error_answer(
-    status: int, code: str, message: str, field: str | None = None
-) -> JSONResponse:
+def error_answer(status: int, code: str, message: str, field: str | None = None) -> JSONResponse:
     """Return an error in the shape that all of them have."""
     body = ErrorAnswer(error=ErrorBody(code=code, message=message, field=field))
     return JSONResponse(body.model_dump(), status_code=status)

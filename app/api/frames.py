@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
-from app.lab import Lab
 from app.tasks import Tasks
 from app.training.frames import FrameHub
 from storage.errors import RunNotFoundError
@@ -18,36 +18,38 @@ _MOST_FPS = 30.0
 _UNKNOWN_RUN = 4404
 
 
-def router(lab: Lab) -> APIRouter:
-    """Return the routes of this resource."""
-    routes = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
+router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
 
-    @routes.get(
-        "/frame.jpg",
-        response_class=Response,
-        responses={200: {"content": {"image/jpeg": {}}}, 404: {"model": ErrorAnswer}},
-    )
-    async def newest(run_id: str) -> Response:
-        """Return the newest picture of a run."""
-        frame = (await lab.trainer.feed(run_id)).frames.newest
-        if frame is None:
-            raise HTTPException(404)
-        return Response(frame.jpeg, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
 
-    @routes.websocket("/frames")
-    async def frames(
-        socket: WebSocket, run_id: str, fps: Annotated[float, Query(gt=0)] = _MOST_FPS
-    ) -> None:
-        try:
-            feed = await lab.trainer.feed(run_id)
-        except RunNotFoundError:
-            await socket.close(_UNKNOWN_RUN)
-            return
-        await socket.accept()
-        with feed.frames.looking():
-            await _FrameSender(socket, feed.frames, min(fps, _MOST_FPS)).run()
+@router.get(
+    "/frame.jpg",
+    response_class=Response,
+    responses={200: {"content": {"image/jpeg": {}}}, 404: {"model": ErrorAnswer}},
+)
+async def newest(run_id: str, trainer: TheTrainer) -> Response:
+    """Return the newest picture of a run."""
+    frame = (await trainer.feed(run_id)).frames.newest
+    if frame is None:
+        raise HTTPException(404)
+    return Response(frame.jpeg, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
 
-    return routes
+
+@router.websocket("/frames")
+async def frames(
+    socket: WebSocket,
+    run_id: str,
+    trainer: TheTrainer,
+    fps: Annotated[float, Query(gt=0)] = _MOST_FPS,
+) -> None:
+    """Send the newest pictures, each after the one before was thanked for with `ack`."""
+    try:
+        feed = await trainer.feed(run_id)
+    except RunNotFoundError:
+        await socket.close(_UNKNOWN_RUN)
+        return
+    await socket.accept()
+    with feed.frames.looking():
+        await _FrameSender(socket, feed.frames, min(fps, _MOST_FPS)).run()
 
 
 class _FrameSender:

@@ -3,7 +3,8 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.lab import VERSION, Lab
+from app.api.dependencies import TheLab
+from app.lab import VERSION
 
 
 class Workers(BaseModel):
@@ -33,23 +34,20 @@ class Health(BaseModel):
     event_loop_lag_ms: Lag
 
 
-def router(lab: Lab) -> APIRouter:
-    """Return the routes of this resource."""
-    routes = APIRouter(tags=["server"])
+router = APIRouter(tags=["server"])
 
-    @routes.get("/health")
-    async def health() -> Health:
-        """Tell how the server is."""
-        sandbox = await lab.sandbox()
-        trainer = lab.trainer
-        return Health(
-            status="ok",
-            version=VERSION,
-            workers=Workers(active=trainer.active, limit=trainer.limit, queued=trainer.queued),
-            sandbox=sandbox.level,
-            sandbox_open_doors=list(sandbox.open_doors),
-            uptime_s=lab.uptime_s,
-            event_loop_lag_ms=Lag(p50=lab.lag.percentile(0.5), p99=lab.lag.percentile(0.99)),
-        )
 
-    return routes
+@router.get("/health")
+async def health(lab: TheLab) -> Health:
+    """Tell how the server is."""
+    sandbox = await lab.sandbox()
+    trainer = lab.trainer
+    return Health(
+        status="ok",
+        version=VERSION,
+        workers=Workers(active=trainer.active, limit=trainer.limit, queued=trainer.queued),
+        sandbox=sandbox.level,
+        sandbox_open_doors=list(sandbox.open_doors),
+        uptime_s=lab.uptime_s,
+        event_loop_lag_ms=Lag(p50=lab.lag.percentile(0.5), p99=lab.lag.percentile(0.99)),
+    )

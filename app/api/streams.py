@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from app.api.dependencies import TheTrainer, describe
 from app.api.errors import ErrorAnswer
-from app.api.schemas import LogEvent, Run
-from app.lab import Lab
+from app.api.schemas import LogEvent
 from app.training.feed import RunFeed
 from app.training.trainer import Trainer
 from storage import metrics
@@ -25,37 +25,37 @@ _LINES_PER_MESSAGE = 1_000
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-def router(lab: Lab) -> APIRouter:
-    """Return the routes of this resource."""
-    routes = APIRouter(
-        prefix="/runs/{run_id}", tags=["streams"], responses={404: {"model": ErrorAnswer}}
-    )
+router = APIRouter(
+    prefix="/runs/{run_id}", tags=["streams"], responses={404: {"model": ErrorAnswer}}
+)
 
-    @routes.get("/stream", response_class=StreamingResponse)
-    async def stream(
-        run_id: str,
-        after: Annotated[int | None, Query(ge=0)] = None,
-        all_: Annotated[bool, Query(alias="all")] = False,
-        last_event_id: Annotated[str | None, Header()] = None,
-    ) -> StreamingResponse:
-        """Follow a run's metrics and status until it is over."""
-        feed = await lab.trainer.feed(run_id)
-        begin = _position(after, last_event_id)
-        news = MetricsStream(lab.trainer, feed, begin=begin, all_lines=all_)
-        return _answer(news.messages())
 
-    @routes.get("/events/stream", response_class=StreamingResponse)
-    async def stream_events(
-        run_id: str,
-        after: Annotated[int | None, Query(ge=0)] = None,
-        last_event_id: Annotated[str | None, Header()] = None,
-    ) -> StreamingResponse:
-        """Follow a run's event log until it is over."""
-        feed = await lab.trainer.feed(run_id)
-        begin = _position(after, last_event_id) or 0
-        return _answer(_event_messages(lab.trainer, feed, begin))
+@router.get("/stream", response_class=StreamingResponse)
+async def stream(
+    run_id: str,
+    trainer: TheTrainer,
+    after: Annotated[int | None, Query(ge=0)] = None,
+    all_: Annotated[bool, Query(alias="all")] = False,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """Follow a run's metrics and status until it is over."""
+    feed = await trainer.feed(run_id)
+    begin = _position(after, last_event_id)
+    news = MetricsStream(trainer, feed, begin=begin, all_lines=all_)
+    return _answer(news.messages())
 
-    return routes
+
+@router.get("/events/stream", response_class=StreamingResponse)
+async def stream_events(
+    run_id: str,
+    trainer: TheTrainer,
+    after: Annotated[int | None, Query(ge=0)] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """Follow a run's event log until it is over."""
+    feed = await trainer.feed(run_id)
+    begin = _position(after, last_event_id) or 0
+    return _answer(_event_messages(trainer, feed, begin))
 
 
 class MetricsStream:
@@ -86,10 +86,7 @@ class MetricsStream:
                 status = now.status
                 yield _message("status", {"status": status, "error": now.error})
             if now.status.is_over and self._told >= self._feed.line_count:
-                files = await asyncio.to_thread(
-                    lambda: self._trainer.folder(now.id).artifacts.values()
-                )
-                yield _message("end", Run.of(now, files))
+                yield _message("end", await describe(now, self._trainer))
                 return
             if not await self._wait():
                 yield ": still here\n\n"
@@ -146,7 +143,7 @@ def _position(after: int | None, last_event_id: str | None) -> int | None:
     return after
 
 
-def _message(event: str, data: Any, *, number: int | None = None) -> str:
+def _message(event: str, data: object, *, number: int | None = None) -> str:
     if isinstance(data, BaseModel):
         text = data.model_dump_json()
     else:

@@ -5,9 +5,7 @@ from app.environments.classic_control import CARTPOLE
 from app.environments.spec import EnvSpec
 from app.errors import UnknownEnvironmentError
 
-CATALOGUE: dict[str, EnvSpec] = {
-    spec.id: spec for spec in (CARTPOLE, LUNAR_LANDER, BIPEDAL_WALKER)
-}
+CATALOGUE: dict[str, EnvSpec] = {spec.id: spec for spec in (CARTPOLE, LUNAR_LANDER, BIPEDAL_WALKER)}
 
 _FORMER_IDS = {former: spec for spec in CATALOGUE.values() for former in spec.former_ids}
 

@@ -213,7 +213,8 @@ def _decode(tag: bytes, content: bytes) -> Received:
     if tag == framing.JSON:
         if len(content) > _MAX_JSON:
             raise ProtocolError(f"a message of {len(content)} bytes")
-        return _MESSAGES.decode(content)
+        message: messages.FromWorker = _MESSAGES.decode(content)
+        return message
     if tag == framing.FRAME:
         header, jpeg = framing.split_header(content)
         return Shown(_FRAME_HEADERS.decode(header), jpeg)

@@ -43,6 +43,8 @@ class RunFeed:
         self.events: deque[EventRecord] = deque(events, maxlen=RECENT_EVENTS)
         self.lines: deque[JsonObject] = deque(maxlen=RECENT_LINES)
         self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
+        self.has_model = False
+        """Whether there is a model to download."""
         self.live_note: str | None = None
         """Why nothing is shown live although somebody looks, if that is so."""
         self._latest: dict[str, Any] = dict(run.latest or {})
@@ -68,7 +70,7 @@ class RunFeed:
 
     def set_run(self, run: RunRecord) -> None:
         """Show another status, name or error."""
-        self.run = replace(run, progress=self.run.progress, latest=self._latest or None)
+        self.run = replace(run, progress=self.run.progress)
         self._announce()
 
     def set_progress(self, progress: Progress) -> None:
@@ -90,6 +92,11 @@ class RunFeed:
     def add_event(self, event: EventRecord) -> None:
         """Show a new event, which is in the database already."""
         self.events.appendleft(event)
+        self._announce()
+
+    def set_has_model(self) -> None:
+        """Say that there is a model to download."""
+        self.has_model = True
         self._announce()
 
     def set_live_note(self, note: str | None) -> None:
@@ -116,6 +123,7 @@ class RunFeed:
                 self.episodes.append(Episode(int(line["episode"]), float(reward)))
 
     def _announce(self) -> None:
+        self.run = replace(self.run, latest=dict(self._latest) or None)
         change, self._next_change = self._next_change, asyncio.Event()
         change.set()
         if self._announcing is None:

@@ -1,4 +1,4 @@
-"""Show a run while it trains: a second worker plays the newest policy, only while somebody looks."""
+"""Show a run while it trains: a second worker plays the newest policy while somebody looks."""
 
 import asyncio
 import logging

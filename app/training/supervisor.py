@@ -19,7 +19,6 @@ from app.training.backend import (
     Piece,
     ProtocolError,
     Received,
-    Shown,
     WorkerGoneError,
 )
 from app.training.config import RunConfig
@@ -152,7 +151,7 @@ class Supervisor:
             case messages.Failed():
                 self._traceback = said.traceback
                 return endings.failed(said.reason)
-            case Shown() | messages.Locked() | messages.Doors() | messages.Ready():
+            case _:
                 raise ProtocolError(f"{type(said).__name__} in the middle of training")
         return None
 
@@ -202,6 +201,7 @@ class Supervisor:
         if piece.header.last:
             content, self._file = bytes(self._file), bytearray()
             await asyncio.to_thread(write_atomically, self._folder.model, content)
+            self._feed.set_has_model()
 
     async def _watch(self, worker: LocalWorker) -> None:
         """End a worker that is silent or too large."""
@@ -212,7 +212,9 @@ class Supervisor:
             with suppress(psutil.Error):
                 used = process.memory_info().rss >> 20
                 if used > most:
-                    self._verdict = f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
+                    self._verdict = (
+                        f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
+                    )
             if time.monotonic() - self._heard > self._around.silence_s:
                 self._verdict = (
                     f"The worker gave no sign of life for {self._around.silence_s:g} s "

@@ -210,10 +210,12 @@ class Trainer:
         )
         log = await self._storage(events.list_events, run_id, limit=RECENT_EVENTS)
         frame = await asyncio.to_thread(_last_frame, self.folder(run_id))
+        has_model = await asyncio.to_thread(self.folder(run_id).model.is_file)
         # Somebody else may have made it while this one was reading.
         if (known := self._feeds.get(run_id)) is not None:
             return known
         feed = self._feeds[run_id] = RunFeed(run, lines, log)
+        feed.has_model = has_model
         if frame is not None:
             feed.frames.publish(*frame)
         return feed

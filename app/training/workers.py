@@ -5,7 +5,7 @@ from collections import deque
 from contextlib import suppress
 
 from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
+from app.training.backend import LocalWorker, ProtocolError, Received, WorkerGoneError
 from app.worker import messages
 
 _REFILL_AFTER_S = 5.0
@@ -55,14 +55,17 @@ class WorkerPool:
         worker = LocalWorker(memory_mb=self._memory_mb)
         try:
             await worker.start("learner")
-            if not isinstance(await worker.receive(), messages.Ready):
-                raise ProtocolError("it did not say that it is ready")
-            if self.promised_layers not in (None, worker.layers):
-                raise ProtocolError("it is not locked down as the check at the start was")
+            self._check(worker, await worker.receive())
         except BaseException:
             await _end(worker)
             raise
         return worker
+
+    def _check(self, worker: LocalWorker, said: Received) -> None:
+        if not isinstance(said, messages.Ready):
+            raise ProtocolError("it did not say that it is ready")
+        if self.promised_layers not in (None, worker.layers):
+            raise ProtocolError("it is not locked down as the check at the start was")
 
     async def _keep_warm(self) -> None:
         while True:

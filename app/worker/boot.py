@@ -28,11 +28,15 @@ def main() -> None:
 
     packages = [*app.worker.__path__, *app.environments.__path__, *app.algorithms.__path__]
     layers = sandbox.lock_down(packages, memory_mb=memory_mb)
-    framing.write(out, framing.pack(framing.JSON, json.dumps({"t": "locked", "layers": layers}).encode()))
+    framing.write(
+        out, framing.pack(framing.JSON, json.dumps({"t": "locked", "layers": layers}).encode())
+    )
     if role == "canary":
         _, order = framing.read(0)
         found = canary.open_doors(**json.loads(order))
-        framing.write(out, framing.pack(framing.JSON, json.dumps({"t": "doors", "open": found}).encode()))
+        framing.write(
+            out, framing.pack(framing.JSON, json.dumps({"t": "doors", "open": found}).encode())
+        )
         return
 
     from app.worker import session

@@ -18,13 +18,13 @@ def open_doors(canary: str, lab_pid: int, memory_mb: int) -> list[str]:
 
 def _attacks(canary: str, lab_pid: int, memory_mb: int) -> dict[str, Callable[[], object]]:
     return {
-        "read": lambda: open(canary).close(),  # noqa: PTH123, SIM115
-        "write": lambda: open(canary, "r+").close(),  # noqa: PTH123, SIM115
-        "create": lambda: open(canary + ".new", "w").close(),  # noqa: PTH123, SIM115
+        "read": lambda: open(canary).close(),  # noqa: PTH123
+        "write": lambda: open(canary, "r+").close(),  # noqa: PTH123
+        "create": lambda: open(canary + ".new", "w").close(),  # noqa: PTH123
         "chmod": lambda: os.chmod(canary, 0o600),  # noqa: PTH101
         "truncate": lambda: os.truncate(canary, 1),
         "unlink": lambda: os.unlink(canary + ".x"),  # noqa: PTH108
-        "proc": lambda: open(f"/proc/{lab_pid}/environ").close(),  # noqa: PTH123, SIM115
+        "proc": lambda: open(f"/proc/{lab_pid}/environ").close(),  # noqa: PTH123
         "tcp": lambda: socket.socket().close(),
         "udp": lambda: socket.socket(type=socket.SOCK_DGRAM).close(),
         "unix": lambda: socket.socket(socket.AF_UNIX).close(),

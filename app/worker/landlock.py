@@ -54,7 +54,9 @@ def restrict(readable: Iterable[str]) -> int:
     if supported == 0:
         return 0
     if supported < 8 and kernel.thread_count() != 1:
-        raise RuntimeError("Landlock binds one thread only: lock down before anything starts threads.")
+        raise RuntimeError(
+            "Landlock binds one thread only: lock down before anything starts threads."
+        )
     ruleset = _create_ruleset(supported)
     try:
         for path in readable:

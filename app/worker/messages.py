@@ -21,27 +21,27 @@ class _Message(
 # From a worker to the lab.
 
 
-class Locked(_Message, tag="locked"):
+class Locked(_Message, frozen=True, tag="locked"):
     """The worker locked itself down; nothing foreign has run yet."""
 
     layers: tuple[str, ...]
 
 
-class Doors(_Message, tag="doors"):
+class Doors(_Message, frozen=True, tag="doors"):
     """Which attacks the canary worker got through with."""
 
     open: tuple[str, ...]
 
 
-class Ready(_Message, tag="ready"):
+class Ready(_Message, frozen=True, tag="ready"):
     """The libraries are imported; the worker waits for its job."""
 
 
-class Started(_Message, tag="started"):
+class Started(_Message, frozen=True, tag="started"):
     """The model is built and training begins."""
 
 
-class Progressed(_Message, tag="progressed"):
+class Progressed(_Message, frozen=True, tag="progressed"):
     """How far training has come; sent about twice a second while anything moves."""
 
     timesteps: int
@@ -52,19 +52,19 @@ class Progressed(_Message, tag="progressed"):
     fps: float | None
 
 
-class Measured(_Message, tag="measured"):
+class Measured(_Message, frozen=True, tag="measured"):
     """New lines of metrics, oldest first."""
 
     lines: tuple[dict[str, Number | str], ...]
 
 
-class Finished(_Message, tag="finished"):
+class Finished(_Message, frozen=True, tag="finished"):
     """The job is done and everything was delivered."""
 
     reason: Literal["budget", "stopped"]
 
 
-class Failed(_Message, tag="failed"):
+class Failed(_Message, frozen=True, tag="failed"):
     """The job ended by an error of its own."""
 
     reason: str
@@ -101,7 +101,7 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 # From the lab to a worker.
 
 
-class Train(_Message, tag="train"):
+class Train(_Message, frozen=True, tag="train"):
     """Train a model."""
 
     env_id: str
@@ -112,7 +112,7 @@ class Train(_Message, tag="train"):
     hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
 
 
-class View(_Message, tag="view"):
+class View(_Message, frozen=True, tag="view"):
     """Play the policy whose weights follow, and send pictures of it."""
 
     env_id: str
@@ -121,19 +121,19 @@ class View(_Message, tag="view"):
     fps: int
 
 
-class Picture(_Message, tag="picture"):
+class Picture(_Message, frozen=True, tag="picture"):
     """Render one picture of an environment."""
 
     env_id: str
 
 
-class Watch(_Message, tag="watch"):
+class Watch(_Message, frozen=True, tag="watch"):
     """Somebody looks, or nobody does any more: send weights, or don't."""
 
     on: bool
 
 
-class Stop(_Message, tag="stop"):
+class Stop(_Message, frozen=True, tag="stop"):
     """End the job as soon as possible and deliver what there is."""
 
 
@@ -150,7 +150,8 @@ def encode(message: _Message) -> bytes:
 
 def decode_command(content: bytes) -> Command:
     """Read what the lab sent."""
-    return _COMMANDS.decode(content)
+    command: Command = _COMMANDS.decode(content)
+    return command
 
 
 def encode_header(header: FrameHeader) -> bytes:

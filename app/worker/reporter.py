@@ -6,6 +6,8 @@ from collections import deque
 from datetime import UTC, datetime
 from typing import Any
 
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
@@ -61,7 +63,7 @@ class Reporter(BaseCallback):
         """How often the model has learned: rollouts on-policy, gradient steps off-policy."""
         if isinstance(self.model, OnPolicyAlgorithm):
             return max(0, self._rollouts - 1)
-        return int(self.model._n_updates)  # type: ignore[attr-defined]
+        return int(self.model._n_updates)
 
     def close(self) -> None:
         """Send what is left."""
@@ -171,11 +173,11 @@ class Reporter(BaseCallback):
             self._channel.send_weights(header, save_weights(self.model))
 
 
-def _optimizers(model: Any) -> list[Any]:
+def _optimizers(model: BaseAlgorithm) -> list[torch.optim.Optimizer]:
     return [model.policy.optimizer]
 
 
-def _finite(value: Any) -> messages.Number:
+def _finite(value: Any) -> messages.Number:  # noqa: ANN401 - a number of any library
     """Turn NumPy's and torch's numbers into Python's, and what isn't finite into None."""
     if value is None:
         return None

@@ -42,17 +42,19 @@ capget clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time al
 getitimer timer_create timer_settime timer_gettime timer_delete timer_getoverrun timerfd_create
 timerfd_settime timerfd_gettime getrandom arch_prctl recvfrom recvmsg sendto sendmsg shutdown
 getsockopt getsockname getpeername
-""".split()
+""".split()  # noqa: SIM905 - read like a sentence
 """Calls that training needs and whose arguments can do no harm in here."""
 
-_ABSENT = "clone3 openat2 io_uring_setup io_uring_enter io_uring_register memfd_create".split()
+_ABSENT = """
+clone3 openat2 io_uring_setup io_uring_enter io_uring_register memfd_create
+""".split()  # noqa: SIM905 - read like a sentence
 """Calls that libraries try and do without: their arguments hide from the filter."""
 
 _HOSTILE = """
 ptrace process_vm_readv process_vm_writev process_madvise bpf perf_event_open userfaultfd keyctl
 add_key request_key mount umount2 pivot_root fsopen fsmount move_mount open_tree mount_setattr setns
 kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff pidfd_getfd
-""".split()
+""".split()  # noqa: SIM905 - read like a sentence
 """Calls that nothing honest makes: they end the process."""
 
 _CLONE_THREAD = 0x00010000

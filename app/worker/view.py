@@ -42,7 +42,10 @@ class _Player:
         self._env = env
         self._model = model
         self._trained_episodes = 0
-        self._begin()
+        self._observation: Any = None
+        self._step = 0
+        self._reward = self._return = 0.0
+        self._over = True
 
     def learn_from(self, header: messages.WeightsHeader, weights: bytes) -> None:
         """Play with newer weights from the next step on."""

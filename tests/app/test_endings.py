@@ -1,0 +1,51 @@
+import signal
+
+import pytest
+
+from app.training import endings
+from app.training.endings import StopWish
+from storage.records import Progress, RunStatus
+
+DONE = Progress(timesteps=2_048, elapsed_s=3.2)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "wish", "status", "words"),
+    [
+        (-signal.SIGKILL, None, RunStatus.INTERRUPTED, "ended from outside (SIGKILL)"),
+        (-signal.SIGTERM, None, RunStatus.INTERRUPTED, "SIGTERM"),
+        (-signal.SIGSYS, None, RunStatus.FAILED, "sandbox"),
+        (-signal.SIGSEGV, None, RunStatus.FAILED, "SIGSEGV"),
+        (3, None, RunStatus.FAILED, "exit code 3"),
+        (0, None, RunStatus.FAILED, "exit code 0"),
+        (-signal.SIGKILL, StopWish.PERSON, RunStatus.STOPPED, "did not answer"),
+        (-signal.SIGKILL, StopWish.SERVER, RunStatus.INTERRUPTED, "shut down"),
+    ],
+)
+def test_a_lost_worker_is_judged_by_how_it_went(
+    exit_code: int, wish: StopWish | None, status: RunStatus, words: str
+) -> None:
+    ending = endings.lost(exit_code, wish)
+
+    assert ending.status is status
+    assert words in ending.message
+
+
+def test_a_used_budget_completes_a_run_without_an_error() -> None:
+    ending = endings.finished("budget", None, DONE)
+
+    assert ending.status is RunStatus.COMPLETED
+    assert ending.message == "Training complete: 2,048 steps in 3.2 s."
+    assert ending.error is None
+
+
+def test_who_stopped_a_run_decides_what_it_is_called() -> None:
+    assert endings.finished("stopped", StopWish.PERSON, DONE).status is RunStatus.STOPPED
+    assert endings.finished("stopped", StopWish.SERVER, DONE).status is RunStatus.INTERRUPTED
+
+
+def test_a_full_disk_is_said_plainly() -> None:
+    ending = endings.no_disk(OSError(28, "No space left on device"))
+
+    assert ending.status is RunStatus.INTERRUPTED
+    assert "No space left on device" in ending.message

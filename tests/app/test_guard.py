@@ -1,0 +1,117 @@
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from app.guard import Guard
+
+
+async def _hello(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        return
+    body = b""
+    while (message := await receive()).get("more_body"):
+        body += message["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+GUARD = Guard(_hello, hosts={"localhost", "127.0.0.1", "::1"})
+
+
+async def ask(
+    *,
+    method: str = "GET",
+    path: str = "/",
+    kind: str = "http",
+    body: list[bytes] | None = None,
+    **headers: str,
+) -> list[Message]:
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
+    }
+    parts = body or [b""]
+    incoming = [
+        {"type": "http.request", "body": part, "more_body": i < len(parts) - 1}
+        for i, part in enumerate(parts)
+    ]
+    if kind == "websocket":
+        incoming = [{"type": "websocket.connect"}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return incoming.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await GUARD(scope, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1", "[::1]:8080", "LOCALHOST"])
+async def test_own_names_are_let_in(host: str) -> None:
+    assert (await ask(host=host))[0]["status"] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::2]:80"])
+async def test_foreign_names_are_refused(host: str) -> None:
+    assert (await ask(host=host))[0]["status"] == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT", "OPTIONS"])
+async def test_writing_from_another_site_is_refused(method: str) -> None:
+    foreign = await ask(method=method, host="localhost:8080", origin="http://evil.example")
+    own = await ask(method=method, host="localhost:8080", origin="http://localhost:8080")
+    script = await ask(method=method, host="localhost:8080")
+
+    assert foreign[0]["status"] == 403
+    assert own[0]["status"] == 200
+    assert script[0]["status"] == 200
+
+
+async def test_another_port_of_the_same_name_is_another_site() -> None:
+    answer = await ask(method="POST", host="localhost:8080", origin="http://localhost:9090")
+
+    assert answer[0]["status"] == 403
+
+
+async def test_a_websocket_from_another_site_is_closed() -> None:
+    foreign = await ask(kind="websocket", host="localhost", origin="http://evil.example")
+    own = await ask(kind="websocket", host="localhost", origin="http://localhost")
+
+    assert foreign[0]["type"] == "websocket.close"
+    assert own[0]["type"] == "websocket.accept"
+
+
+async def test_polling_of_the_page_s_socket_counts_as_writing() -> None:
+    answer = await ask(
+        path="/_nicegui_ws/socket.io", host="localhost", origin="http://evil.example"
+    )
+
+    assert answer[0]["status"] == 403
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_unread() -> None:
+    answer = await ask(method="POST", host="localhost", content_length=str(2 << 20))
+
+    assert answer[0]["status"] == 413
+
+
+async def test_a_body_that_grows_too_large_is_refused() -> None:
+    answer = await ask(method="POST", host="localhost", body=[b"x" * (1 << 19)] * 3)
+
+    assert answer[0]["status"] == 413
+    assert b"larger than 1 MiB" in answer[1]["body"]
+
+
+async def test_every_answer_carries_the_security_headers() -> None:
+    for answer in (await ask(host="localhost"), await ask(host="evil.example")):
+        headers = dict(answer[0]["headers"])
+
+        assert b"default-src 'self'" in headers[b"content-security-policy"]
+        assert headers[b"x-content-type-options"] == b"nosniff"
+        assert headers[b"x-frame-options"] == b"DENY"

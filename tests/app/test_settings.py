@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import pytest
+
+from app.settings import SETTINGS, Settings, SettingsError, read_settings
+
+
+def test_defaults_serve_this_machine_only() -> None:
+    settings = read_settings([], {})
+
+    assert settings.host == "127.0.0.1"
+    assert settings.is_loopback
+    assert settings.workers >= 1
+
+
+def test_a_flag_beats_a_variable_and_a_variable_beats_the_default() -> None:
+    environment = {"RL_LAB_PORT": "9000", "RL_LAB_WORKERS": "3"}
+
+    settings = read_settings(["--port", "9001", "--no-browser"], environment)
+
+    assert settings.port == 9001
+    assert settings.workers == 3
+    assert not settings.browser
+
+
+def test_serve_may_be_said() -> None:
+    assert read_settings(["serve", "--runs-dir", "/data"], {}).runs_dir == Path("/data")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--port", "0"], "--port must be a number from 1 to 65535, got '0'"),
+        (["--port", "http"], "--port must be a number"),
+        (["--workers", "0"], "--workers must be a number from 1"),
+        (["--auth", "maybe"], "--auth must be auto, on or off"),
+        (["--auth", "on"], "has no accounts"),
+        (["--host", "0.0.0.0"], "serves this machine only"),
+        (["--host", "lab.example.org"], "serves this machine only"),
+        (["--colour"], "Unrecognized arguments: --colour"),
+        (["dance"], "invalid choice: 'dance'"),
+    ],
+)
+def test_a_wrong_flag_says_what_is_allowed(flags: list[str], sentence: str) -> None:
+    with pytest.raises(SettingsError, match=sentence):
+        read_settings(flags, {})
+
+
+def test_a_wrong_variable_is_named() -> None:
+    with pytest.raises(SettingsError, match="RL_LAB_WARM_WORKERS must be a number from 0"):
+        read_settings([], {"RL_LAB_WARM_WORKERS": "-1"})
+    with pytest.raises(SettingsError, match="RL_LAB_BROWSER must be 0 or 1"):
+        read_settings([], {"RL_LAB_BROWSER": "yes"})
+    with pytest.raises(SettingsError, match="RL_LAB_DATABASE must look like sqlite"):
+        read_settings([], {"RL_LAB_DATABASE": "mysql://x"})
+
+
+def test_further_names_are_allowed_hosts() -> None:
+    settings = read_settings([], {"RL_LAB_HOSTS": "Lab.local, other"})
+
+    assert {"lab.local", "other", "localhost", "127.0.0.1"} <= settings.allowed_hosts
+
+
+def test_every_setting_has_a_variable_and_a_field() -> None:
+    assert {setting.field for setting in SETTINGS} == set(Settings.__dataclass_fields__)
+    assert all(setting.variable.startswith("RL_LAB_") for setting in SETTINGS)

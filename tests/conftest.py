@@ -1,0 +1,49 @@
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab_server import LabServer
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(autouse=True)
+def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test has a lab of its own, and none sees the flags of pytest."""
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("RL_LAB_RUNS", str(folder))
+    monkeypatch.setenv("RL_LAB_PORT", str(free_port()))
+    monkeypatch.setenv("RL_LAB_HOSTS", "test")
+    monkeypatch.setenv("RL_LAB_WARM_WORKERS", "0")
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A real server process that tests share; those that harm it start their own."""
+    with LabServer(tmp_path_factory.mktemp("shared-lab"), free_port()) as lab:
+        yield lab
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
+    """Start servers of one's own, on the folder of this test; they end with it."""
+    started: list[LabServer] = []
+
+    def start(folder: Path | None = None, **settings: str) -> LabServer:
+        lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
+        started.append(lab)
+        return lab.start()
+
+    yield start
+    for lab in started:
+        lab.kill()

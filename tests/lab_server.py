@@ -1,0 +1,154 @@
+"""A lab in a process of its own, driven over its API as any program would."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import psutil
+
+ROOT = Path(__file__).parent.parent
+ENDS = {"completed", "stopped", "failed", "interrupted"}
+
+
+class LabServer:
+    def __init__(self, folder: Path, port: int, **settings: str) -> None:
+        self.folder = folder
+        self.url = f"http://127.0.0.1:{port}"
+        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30)
+        self._environment = _environment(
+            RL_LAB_RUNS=str(folder), RL_LAB_PORT=str(port), RL_LAB_BROWSER="0", **settings
+        )
+        self.process: subprocess.Popen[str]
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def start(self) -> Self:
+        self.process = run_main(env=self._environment)
+        wait_until(self._answers, within=60)
+        return self
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.process.communicate()[0]
+        try:
+            return self.api.get("/health").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def terminate(self, sign: signal.Signals = signal.SIGTERM) -> str:
+        """Ask it to end and return everything it printed."""
+        self.process.send_signal(sign)
+        return self.process.communicate(timeout=30)[0]
+
+    def kill(self) -> None:
+        """End the server alone, as a crash would; its workers have to notice."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+    def create(self, **wishes: Any) -> dict[str, Any]:
+        body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000, **wishes}
+        answer = self.api.post("/runs", json=body)
+        assert answer.status_code == 201, answer.text
+        run: dict[str, Any] = answer.json()
+        return run
+
+    def train(self, **wishes: Any) -> dict[str, Any]:
+        """Create a run, start it and wait for its end."""
+        run = self.create(start=True, **wishes)
+        return self.wait_for(run["id"], *ENDS)
+
+    def get(self, run_id: str) -> dict[str, Any]:
+        run: dict[str, Any] = self.api.get(f"/runs/{run_id}").json()
+        return run
+
+    def wait_for(self, run_id: str, *statuses: str, within: float = 90) -> dict[str, Any]:
+        wait_until(lambda: self.get(run_id)["status"] in statuses, within=within)
+        return self.get(run_id)
+
+    def wait_for_steps(self, run_id: str, steps: int = 1) -> dict[str, Any]:
+        wait_until(lambda: self.get(run_id)["timesteps"] >= steps, within=90)
+        return self.get(run_id)
+
+    def messages(self, run_id: str) -> list[str]:
+        """Return the event log, oldest first."""
+        items = self.api.get(f"/runs/{run_id}/events").json()["items"]
+        return [event["message"] for event in reversed(items)]
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the processes that the server started."""
+        return [p for p in psutil.Process(self.process.pid).children() if is_alive(p)]
+
+    @contextmanager
+    def stream(self, path: str, **headers: str) -> Iterator["EventStream"]:
+        with self.api.stream("GET", path, headers=headers) as response:
+            assert response.status_code == 200
+            yield EventStream(response)
+
+
+class EventStream:
+    """Server-sent events, taken apart."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._lines = response.iter_lines()
+
+    def __iter__(self) -> Iterator[dict[str, str]]:
+        event: dict[str, str] = {}
+        for line in self._lines:
+            if line:
+                name, _, value = line.partition(": ")
+                event[name] = value
+            elif event:
+                yield event
+                event = {}
+
+
+def run_main(*flags: str, env: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "main.py", *flags],
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_main_to_its_end(*flags: str, **settings: str) -> tuple[int, str]:
+    process = run_main(*flags, env=_environment(**settings))
+    output = process.communicate(timeout=60)[0]
+    return process.returncode, output
+
+
+def _environment(**settings: str) -> dict[str, str]:
+    """What a person's shell would give, less what pytest left in it."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("RL_LAB_", "NICEGUI_", "PYTEST_"))
+    }
+    return {**inherited, **settings}
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], *, within: float = 30) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)

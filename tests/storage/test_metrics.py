@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import pytest
+
+from storage import metrics
+from storage.metrics import MetricsWriter
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "metrics.jsonl"
+
+
+def write(path: Path, count: int) -> None:
+    writer = MetricsWriter(path)
+    writer.append({"timesteps": i * 10, "reward": float(i)} for i in range(1, count + 1))
+    writer.close()
+
+
+def test_lines_are_numbered_without_gaps_across_writers(path: Path) -> None:
+    write(path, 3)
+    write(path, 2)
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3, 4, 5]
+
+
+def test_a_reader_sees_lines_while_they_are_being_written(path: Path) -> None:
+    writer = MetricsWriter(path)
+    writer.append([{"reward": 1.0}])
+
+    assert metrics.read_lines(path) == [{"n": 1, "reward": 1.0}]
+    writer.close()
+
+
+def test_reading_goes_on_after_a_number(path: Path) -> None:
+    write(path, 10)
+
+    assert [line["n"] for line in metrics.read_lines(path, after=7)] == [8, 9, 10]
+    assert [line["n"] for line in metrics.read_lines(path, after=2, limit=2)] == [3, 4]
+
+
+def test_the_tail_is_read_from_the_end_of_a_large_file(path: Path) -> None:
+    write(path, 5_000)
+
+    tail = metrics.tail_lines(path, 3)
+
+    assert [line["n"] for line in tail] == [4_998, 4_999, 5_000]
+    assert len(metrics.tail_lines(path, 10_000)) == 5_000
+
+
+def test_an_unfinished_last_line_is_no_line(path: Path) -> None:
+    write(path, 2)
+    with path.open("ab") as file:
+        file.write(b'{"n":3,"rew')
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2]
+    assert [line["n"] for line in metrics.tail_lines(path, 5)] == [1, 2]
+
+
+def test_a_writer_drops_what_a_crash_left_unfinished(path: Path) -> None:
+    write(path, 2)
+    with path.open("ab") as file:
+        file.write(b'{"n":3,"rew')
+
+    write(path, 1)
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3]
+
+
+def test_a_file_with_only_an_unfinished_line_starts_over(path: Path) -> None:
+    path.write_bytes(b'{"n":1,"rew')
+
+    write(path, 1)
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1]
+
+
+def test_a_missing_file_has_no_lines(path: Path) -> None:
+    assert metrics.read_lines(path) == []
+    assert metrics.tail_lines(path, 5) == []
+    assert metrics.count_lines(path) == 0
+
+
+def test_downsampling_keeps_the_ends_and_the_spike(path: Path) -> None:
+    lines = [{"n": i, "timesteps": i, "reward": 0.0} for i in range(1, 1_001)]
+    lines[500]["reward"] = 99.0
+
+    kept = metrics.downsample(lines, max_points=20)
+
+    assert len(kept) <= 20
+    assert kept[0]["n"] == 1
+    assert kept[-1]["n"] == 1_000
+    assert max(line["reward"] for line in kept) == 99.0
+
+
+def test_each_metric_is_downsampled_by_itself(path: Path) -> None:
+    lines = [{"n": i, "timesteps": i, "reward": float(i)} for i in range(1, 101)]
+    lines += [{"n": 101, "timesteps": 101, "loss": 0.5}]
+
+    kept = metrics.downsample(lines, max_points=10)
+
+    assert sum("reward" in line for line in kept) <= 10
+    assert [line["loss"] for line in kept if "loss" in line] == [0.5]
+
+
+def test_picking_metrics_drops_lines_without_them() -> None:
+    lines = [{"n": 1, "reward": 1.0, "fps": 9}, {"n": 2, "loss": 0.1}]
+
+    assert metrics.pick(lines, ["reward"]) == [{"n": 1, "reward": 1.0}]

@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
+from storage.run_folder import RunsFolder, write_atomically
+
+
+def test_a_runs_folder_has_one_owner(tmp_path: Path) -> None:
+    claim = RunsFolder(tmp_path).claim()
+
+    with pytest.raises(RunsFolderInUseError, match="in use by another server"):
+        RunsFolder(tmp_path).claim()
+
+    claim.close()
+    RunsFolder(tmp_path).claim().close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+
+    with pytest.raises(RunsFolderNotWritableError, match="can't be written"):
+        RunsFolder(tmp_path / "file" / "runs").claim()
+
+
+def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:
+    folder = RunsFolder(tmp_path).run("abc")
+    folder.create({"seed": 1})
+
+    assert list(folder.artifacts) == ["config.json"]
+
+    folder.model.write_bytes(b"zip")
+
+    assert list(folder.artifacts) == ["model.zip", "config.json"]
+
+
+def test_a_run_goes_to_the_trash_and_comes_back(tmp_path: Path) -> None:
+    runs = RunsFolder(tmp_path)
+    runs.run("abc").create({"seed": 1})
+
+    runs.set_aside("abc")
+    assert not runs.run("abc").path.exists()
+
+    runs.take_back("abc")
+    assert runs.run("abc").config.is_file()
+
+
+def test_an_atomic_write_leaves_the_old_file_when_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.zip"
+    write_atomically(path, b"old")
+
+    def no_space(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("storage.run_folder.os.fsync", no_space)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]

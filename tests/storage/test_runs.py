@@ -1,0 +1,227 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from peewee import Database
+
+from storage import events, runs
+from storage.database import open_database
+from storage.errors import (
+    BadCursorError,
+    DatabaseTooNewError,
+    RunNotFoundError,
+    WrongStateError,
+)
+from storage.records import EventLevel, Progress, RunFilter, RunRecord, RunStatus
+from storage.tables import SchemaRow
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = open_database(tmp_path / "lab.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def _use_database(database: Database) -> None:
+    """All tests here talk to it."""
+
+
+def create(name: str = "a run", **values: Any) -> RunRecord:
+    wanted = {"env_id": "CartPole-v1", "algorithm": "PPO", **values}
+    return runs.create_run(name=name, config={"total_timesteps": 100}, **wanted)
+
+
+def test_a_new_run_is_created_and_can_be_found() -> None:
+    run = create(tags=["first"])
+
+    assert run.status is RunStatus.CREATED
+    assert runs.get_run(run.id) == run
+    assert run.created_at.tzinfo is not None
+
+
+def test_ids_can_not_be_guessed() -> None:
+    ids = {create().id for _ in range(20)}
+
+    assert len(ids) == 20
+    assert all(len(run_id) >= 12 for run_id in ids)
+
+
+def test_an_unknown_run_is_named_in_the_error() -> None:
+    with pytest.raises(RunNotFoundError, match="There is no run 'nope'"):
+        runs.get_run("nope")
+
+
+def test_a_run_goes_through_its_life() -> None:
+    run = create()
+
+    for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.COMPLETED):
+        run = runs.move_run(run.id, status)
+
+    assert run.started_at is not None
+    assert run.finished_at is not None
+
+
+def test_a_completed_run_cannot_be_stopped() -> None:
+    run = create()
+    for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.COMPLETED):
+        runs.move_run(run.id, status)
+
+    with pytest.raises(WrongStateError, match=r"is completed and can't be stopped\."):
+        runs.move_run(run.id, RunStatus.STOPPED, wish="be stopped")
+
+
+def test_pages_of_a_list_meet_without_gap_or_overlap() -> None:
+    made = [create(f"run {i}") for i in range(7)]
+
+    first = runs.list_runs(limit=3)
+    second = runs.list_runs(limit=3, cursor=first.next)
+    third = runs.list_runs(limit=3, cursor=second.next)
+
+    listed = [run.id for page in (first, second, third) for run in page.items]
+    assert listed == [run.id for run in reversed(made)]
+    assert third.next is None
+
+
+def test_pages_meet_for_every_order() -> None:
+    for i in range(5):
+        create(f"run {i % 2}")
+
+    for sort in runs.SORTABLE:
+        for order in (sort, f"-{sort}"):
+            first = runs.list_runs(sort=order, limit=2)
+            rest = runs.list_runs(sort=order, limit=5, cursor=first.next)
+            assert len({run.id for run in (*first.items, *rest.items)}) == 5, order
+
+
+def test_a_cursor_from_nowhere_is_refused() -> None:
+    for cursor in ("nonsense!", "YQ==", "%%%"):
+        with pytest.raises(BadCursorError):
+            runs.list_runs(cursor=cursor)
+
+
+def test_filters_combine() -> None:
+    wanted = create("the one", env_id="LunarLander-v3", tags=["ppo"])
+    create("another", env_id="LunarLander-v3", tags=["ppo-2"])
+    create("third", tags=["ppo"])
+
+    found = runs.list_runs(RunFilter(env_id="LunarLander-v3", tag="ppo")).items
+
+    assert [run.id for run in found] == [wanted.id]
+    assert [run.id for run in runs.list_runs(RunFilter(text="the o")).items] == [wanted.id]
+
+
+def test_archived_runs_are_left_out_unless_asked_for() -> None:
+    run = create()
+    runs.change_run(run.id, archived=True)
+
+    assert runs.list_runs().items == ()
+    assert len(runs.list_runs(RunFilter(archived=None)).items) == 1
+    assert len(runs.list_runs(RunFilter(archived=True)).items) == 1
+
+
+def test_the_queue_is_in_the_order_of_waiting() -> None:
+    first, second = create(), create()
+    runs.move_run(second.id, RunStatus.QUEUED)
+    runs.move_run(first.id, RunStatus.QUEUED)
+
+    assert [run.id for run in runs.queued_runs()] == [second.id, first.id]
+
+
+def test_the_run_that_trains_is_shown_before_a_newer_one() -> None:
+    training = create()
+    create()
+    runs.move_run(training.id, RunStatus.QUEUED)
+    runs.move_run(training.id, RunStatus.STARTING)
+
+    newest = runs.newest_run()
+
+    assert newest is not None
+    assert newest.id == training.id
+
+
+def test_progress_is_remembered() -> None:
+    run = create()
+    runs.save_progress(run.id, Progress(timesteps=50, episodes=3, best=1.5), {"loss": 0.1})
+
+    found = runs.get_run(run.id)
+
+    assert found.progress.timesteps == 50
+    assert found.latest == {"loss": 0.1}
+    assert found.share_done == 0.5
+
+
+def test_progress_never_leaves_0_to_1() -> None:
+    run = create()
+    runs.save_progress(run.id, Progress(timesteps=2_048), None)
+
+    assert runs.get_run(run.id).share_done == 1.0
+
+
+def test_a_hidden_run_is_gone_until_it_is_restored() -> None:
+    run = create()
+    events.add_event(run.id, "created", "Hello")
+    runs.hide_run(run.id)
+
+    with pytest.raises(RunNotFoundError):
+        runs.get_run(run.id)
+    assert runs.restore_run(run.id).id == run.id
+    assert len(events.list_events(run.id)) == 1
+
+
+def test_an_erased_run_takes_its_events_along() -> None:
+    run = create()
+    events.add_event(run.id, "created", "Hello")
+    runs.hide_run(run.id)
+    runs.erase_run(run.id)
+
+    with pytest.raises(RunNotFoundError):
+        runs.restore_run(run.id)
+    assert events.list_events(run.id) == ()
+
+
+def test_an_active_run_is_not_deleted() -> None:
+    run = create()
+    runs.move_run(run.id, RunStatus.QUEUED)
+
+    with pytest.raises(WrongStateError, match="Stop it first"):
+        runs.hide_run(run.id)
+
+
+def test_events_come_newest_first_and_in_parts() -> None:
+    run = create()
+    made = [events.add_event(run.id, "note", f"event {i}") for i in range(5)]
+
+    assert [event.id for event in events.list_events(run.id)] == [e.id for e in reversed(made)]
+    assert len(events.list_events(run.id, after=made[2].id)) == 2
+    assert len(events.list_events(run.id, before=made[2].id)) == 2
+
+
+def test_an_event_keeps_its_level_and_data() -> None:
+    run = create()
+    events.add_event(run.id, "failed", "Broken", level=EventLevel.ERROR, data={"step": 3})
+
+    (event,) = events.list_events(run.id)
+
+    assert event.level is EventLevel.ERROR
+    assert event.data == {"step": 3}
+
+
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path, database: Database) -> None:
+    SchemaRow.update(version=99).execute()
+    database.close()
+
+    with pytest.raises(DatabaseTooNewError, match="version 99"):
+        open_database(tmp_path / "lab.db")
+
+
+def test_opening_a_database_twice_changes_nothing(tmp_path: Path, database: Database) -> None:
+    run = create()
+    database.close()
+
+    again = open_database(tmp_path / "lab.db")
+
+    assert runs.get_run(run.id) == run
+    again.close()
