@@ -1,6 +1,7 @@
 """RL LAB // GYM MANAGER: run `python main.py` and open http://127.0.0.1:8080."""
 
 import sys
+from contextlib import suppress
 
 from nicegui import app as nicegui_app
 from nicegui import core, ui
@@ -29,4 +30,5 @@ nicegui_app.on_startup(lab.open)
 nicegui_app.on_startup(lambda: announce(lab.settings))
 nicegui_app.on_shutdown(lab.close)
 
-ui.run(**run_arguments(lab.settings))
+with suppress(KeyboardInterrupt):  # Ctrl-C is how one ends it
+    ui.run(**run_arguments(lab.settings))

@@ -1,11 +1,14 @@
 """A form field for one hyperparameter, whatever its type."""
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
 from app.algorithms.spec import Hyperparameter, Value
+
+Field = TypeVar("Field", bound=ValidationElement[Any])
 
 _TEXT_PROPS = "dense outlined hide-bottom-space"
 
@@ -48,16 +51,23 @@ class HyperparameterField:
             case "choice":
                 choices = list(self._parameter.choices or ())
                 select = ui.select(choices, label=name, value=default, on_change=on_change)
-                return select.props(_TEXT_PROPS)
-        field = ui.input(name, value=write_value(default), on_change=on_change)
+                return checked_elsewhere(select).props(_TEXT_PROPS)
+        field = checked_elsewhere(ui.input(name, value=write_value(default), on_change=on_change))
         hint = "off" if self._parameter.nullable else ""
         return field.props(f'{_TEXT_PROPS} placeholder="{hint}" autocomplete=off')
 
 
+def checked_elsewhere(field: Field) -> Field:
+    """Keep a field from clearing, after each change, the error that the whole form found."""
+    return field.without_auto_validation()
+
+
 def number_input(label: str, value: str, on_change: Callable[[], object]) -> ui.input:
     """Return a field for a number, which may be typed as 3e-4 or 100,000."""
-    field = ui.input(label, value=value, on_change=on_change)
-    return field.props(f"{_TEXT_PROPS} autocomplete=off inputmode=decimal").mark(label)
+    field = checked_elsewhere(ui.input(label, value=value, on_change=on_change))
+    return field.props(f"{_TEXT_PROPS} autocomplete=off inputmode=decimal").mark(
+        label.replace(" ", "_")
+    )
 
 
 def read_number(text: str) -> object:

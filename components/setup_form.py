@@ -13,7 +13,12 @@ from app.environments.spec import EnvSpec
 from app.errors import InputError, explain
 from app.training.config import RunConfig, RunRequest
 from components.environment_picker import EnvironmentPicker
-from components.hyperparameter_field import HyperparameterField, number_input, read_number
+from components.hyperparameter_field import (
+    HyperparameterField,
+    checked_elsewhere,
+    number_input,
+    read_number,
+)
 
 _ABOVE_ADVANCED = {"learning_rate": "Learning rate"}
 _PREFIX = "hyperparameters."
@@ -33,7 +38,8 @@ class SetupForm:
             self._algorithm = ui.select(
                 list(ALGORITHMS), label="Algorithm", value="PPO", on_change=self._algorithm_picked
             )
-            self._algorithm.props("dense outlined hide-bottom-space").mark("Algorithm")
+            checked_elsewhere(self._algorithm).props("dense outlined hide-bottom-space")
+            self._algorithm.mark("Algorithm")
             self._summary = ui.label().classes("lab-small")
             self._main = ui.element("div").classes("lab-form")
             self._timesteps = number_input(
@@ -44,7 +50,7 @@ class SetupForm:
                 self._seed = number_input("Seed", "", self._check).props("placeholder=random")
             with ui.expansion("Advanced").props("dense dense-toggle").classes("w-full"):
                 self._name = ui.input("Name", on_change=self._check)
-                self._name.props("dense outlined hide-bottom-space").mark("Name")
+                checked_elsewhere(self._name).props("dense outlined hide-bottom-space").mark("Name")
                 self._advanced = ui.element("div").classes("lab-form")
             self._error = ui.label().classes("lab-error").props('role="alert"')
             with ui.element("div").classes("lab-actions"):

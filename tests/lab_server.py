@@ -48,13 +48,21 @@ class LabServer:
     def terminate(self, sign: signal.Signals = signal.SIGTERM) -> str:
         """Ask it to end and return everything it printed."""
         self.process.send_signal(sign)
-        return self.process.communicate(timeout=30)[0]
+        output = self.process.communicate(timeout=30)[0]
+        self.api.close()
+        return output
 
     def kill(self) -> None:
         """End the server alone, as a crash would; its workers have to notice."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
+        self.api.close()
+
+    def restart(self) -> None:
+        """Start again on the same folder and port."""
+        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30)
+        self.start()
 
     def create(self, **wishes: Any) -> dict[str, Any]:
         body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000, **wishes}

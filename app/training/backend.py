@@ -183,6 +183,8 @@ class LocalWorker:
 
     async def wait(self) -> int:
         """Wait for the end and return the exit code; negative: the signal that ended it."""
+        if self._started is None:
+            return 0
         code = await self._process.wait()
         await self._listening
         if self._process.stdin is not None:

@@ -83,8 +83,7 @@ class WorkerPool:
 
 async def _end(worker: LocalWorker) -> None:
     worker.kill()
-    with suppress(WorkerGoneError):
-        await worker.wait()
+    await worker.wait()
 
 
 def _succeeded(task: asyncio.Task[LocalWorker]) -> bool:

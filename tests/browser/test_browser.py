@@ -1,0 +1,192 @@
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from stable_baselines3 import PPO
+
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PATIENCE_MS = 60_000
+
+
+def start_training(page: Page, timesteps: str = "5,000,000") -> None:
+    page.get_by_label("Total timesteps").fill(timesteps)
+    page.get_by_role("button", name="Train", exact=True).click()
+
+
+def stop_training(page: Page) -> None:
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_label("Live feed").get_by_text("stopped")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
+
+
+def number(page: Page, name: str) -> str:
+    cell = page.get_by_label("Metrics").locator(".lab-cell").filter(has_text=name)
+    return cell.locator(".lab-number").inner_text()
+
+
+def picture(page: Page) -> str:
+    """Return the pixels on stage, as text to compare."""
+    return str(page.locator(".lab-stage canvas").evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_train_watch_stop_and_keep_a_plain_model(visit: Visit) -> None:
+    page = visit.open("/train")
+    start_training(page)
+
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    first = picture(page)
+    page.wait_for_function(
+        "first => document.querySelector('.lab-stage canvas').toDataURL() !== first",
+        arg=first,
+        timeout=_PATIENCE_MS,
+    )
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.lab-number')].every(e => e.innerText !== '-')",
+        timeout=_PATIENCE_MS,
+    )
+    expect(page.get_by_label("Events").get_by_text("Training started.")).to_be_visible()
+    expect(page.locator(".lab-stage-badge", has_text=re.compile(r"Reward .\d"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d s left|min"))).to_be_visible(timeout=_PATIENCE_MS)
+    stop_training(page)
+
+    with page.expect_download() as download:
+        page.get_by_text("Download model.zip").click()
+    model = PPO.load(io.BytesIO(Path(download.value.path()).read_bytes()))
+    assert model.num_timesteps > 0
+    assert number(page, "Mean reward") != "-"
+
+
+def test_a_reload_and_a_second_tab_show_the_same_picture(visit: Visit) -> None:
+    page = visit.open("/train")
+    start_training(page)
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+
+    page.reload()
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    second = visit.open("/train")
+    second.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    stop_training(second)
+    expect(page.get_by_label("Live feed").get_by_text("stopped")).to_be_visible()
+
+    page.wait_for_timeout(500)
+    for name in ("Mean reward", "Eps length", "Loss", "FPS"):
+        assert number(page, name) == number(second, name)
+    assert picture(page) == picture(second)
+
+
+def test_a_tab_follows_a_run_that_another_one_starts(visit: Visit) -> None:
+    watching = visit.open("/train")
+    starting = visit.open("/train")
+    start_training(starting)
+
+    expect(watching.get_by_label("Live feed").get_by_text("running")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
+    stop_training(starting)
+
+
+def test_the_curve_holds_every_shape_after_a_reload(visit: Visit, server: LabServer) -> None:
+    run = server.train(total_timesteps=4_000, seed=2)
+    page = visit.open(f"/runs/{run['id']}")
+
+    expect(page.get_by_role("img", name="Reward over timesteps")).to_be_visible()
+    expect(page.get_by_role("img", name="Reward of the last 100 episodes")).to_be_visible()
+    expect(page.get_by_text("completed").first).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "100")
+
+
+@pytest.mark.parametrize("width", [1440, 1000, 390])
+def test_no_page_is_wider_than_the_screen(browser: Browser, server: LabServer, width: int) -> None:
+    visit = Visit(browser, server, width=width)
+    run = server.train(total_timesteps=300)
+
+    for path in ("/train", "/runs", f"/runs/{run['id']}", "/runs/nothing"):
+        page = visit.open(path)
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    visit.close()
+
+
+def test_no_text_is_smaller_than_eleven_pixels(visit: Visit) -> None:
+    page = visit.open("/train")
+
+    small = page.evaluate("""() => [...document.querySelectorAll('body *')]
+        .filter(e => e.offsetParent)
+        .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+        .filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)
+        .map(e => e.outerHTML.slice(0, 80))""")
+
+    assert small == []
+
+
+def test_the_theme_is_remembered(visit: Visit) -> None:
+    page = visit.open("/train")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(250, 250, 250)"
+
+    page.get_by_role("button", name="Theme").click()
+    page.wait_for_function(f"() => {background} === 'rgb(11, 11, 12)'")
+    page.reload()
+    page.get_by_text("RL LAB // GYM MANAGER").wait_for()
+
+    page.wait_for_function(f"() => {background} === 'rgb(11, 11, 12)'")
+
+
+def test_an_unfit_algorithm_is_refused_in_place(visit: Visit) -> None:
+    page = visit.open("/train")
+    page.get_by_role("radio", name="BipedalWalker-v3").click()
+    page.get_by_label("Algorithm").click()
+    page.get_by_role("option", name="DQN").click()
+
+    reason = "DQN needs discrete actions, BipedalWalker-v3 has continuous ones."
+    expect(page.get_by_text(reason).first).to_be_visible()
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+
+
+def test_everything_can_be_reached_by_keyboard(visit: Visit) -> None:
+    page = visit.open("/train")
+    page.wait_for_timeout(500)
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel")
+        )
+
+    assert any(text and "LunarLander-v3" in text for text in reached)
+    assert any(text and text.strip().lower() == "train" for text in reached)
+
+
+def test_a_page_comes_back_after_the_server_restarted(
+    browser: Browser, start_server: Callable[..., LabServer]
+) -> None:
+    lab = start_server()
+    visit = Visit(browser, lab)
+    page = visit.open("/train")
+    start_training(page)
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+
+    lab.kill()
+    lab.restart()
+    page.wait_for_timeout(1_000)
+    page.reload()
+
+    expect(page.get_by_label("Live feed").get_by_text("interrupted")).to_be_visible()
+    expect(page.get_by_role("alert").get_by_text("The server ended")).to_be_visible()
+    visit.context.close()
+
+
+def test_the_api_documentation_is_drawn_without_help_from_outside(visit: Visit) -> None:
+    page = visit.context.new_page()
+    page.on("request", lambda request: visit._check_host(request.url))
+    page.goto(visit.server.url + "/api/docs")
+
+    expect(page.get_by_text("Put a run into the queue.")).to_be_visible(timeout=_PATIENCE_MS)

@@ -1,0 +1,182 @@
+import asyncio
+
+import httpx
+import pytest
+from nicegui import core, ui
+from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
+
+pytestmark = pytest.mark.slow
+
+
+async def eventually(user: User, text: str, *, within: float = 60) -> None:
+    """Wait for real workers, which take longer than the fixture's patience."""
+    for _ in range(int(within / 0.2)):
+        try:
+            await user.should_see(text, retries=1)
+        except AssertionError:
+            await asyncio.sleep(0.2)
+        else:
+            return
+    await user.should_see(text)
+
+
+async def wait_for_label(user: User, text: str) -> None:
+    for _ in range(100):
+        if any(label.text == text for label in user.find(kind=ui.label).elements):
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"no label says {text!r}")
+
+
+def field_of(user: User, name: str) -> ui.input:
+    (field,) = user.find(kind=ui.input, marker=name).elements
+    return field
+
+
+def type_into(user: User, name: str, text: str) -> None:
+    field_of(user, name).set_value(text)
+
+
+async def test_an_empty_lab_says_what_to_do(user: User) -> None:
+    await user.open("/train")
+
+    await user.should_see("RL LAB // GYM MANAGER")
+    await user.should_see("Pick an environment and press Train.")
+    await user.should_see("No events yet")
+    await user.should_see("No rewards yet")
+    for name in ("Mean reward", "Eps length", "Loss", "FPS"):
+        (number,) = (e for e in user.find(name).elements if "lab-number" in e.classes)
+        assert isinstance(number, ui.label)
+        assert number.text == "-"
+
+
+async def test_dqn_is_refused_for_the_walker_with_the_reason(user: User) -> None:
+    await user.open("/train")
+
+    user.find("BipedalWalker-v3").click()
+    (algorithm,) = user.find("Algorithm").elements
+    assert isinstance(algorithm, ui.select)
+    algorithm.set_value("DQN")
+
+    assert algorithm.error == "DQN needs discrete actions, BipedalWalker-v3 has continuous ones."
+    assert not train_button(user).enabled
+
+    user.find("CartPole-v1").click()
+
+    assert algorithm.error is None
+    assert train_button(user).enabled
+
+
+def train_button(user: User) -> ui.button:
+    (button,) = user.find(kind=ui.button, content="Train").elements
+    return button
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "problem"),
+    [
+        ("learning_rate", "0", "learning_rate must be a number from 1e-08 to 1, got 0."),
+        ("learning_rate", "fast", "learning_rate must be a number"),
+        ("Total_timesteps", "-5", "total_timesteps must be at least 1, got -5."),
+        ("Total_timesteps", "1e12", "at most 1,000,000,000"),
+        ("Parallel_envs", "0", "n_envs must be at least 1"),
+        ("Seed", "x", "seed must be a whole number, got 'x'."),
+        ("net_arch", "64, big", "a list of 1 to 5 layer sizes"),
+        ("batch_size", "9999", "larger than one rollout"),
+    ],
+)
+async def test_a_wrong_value_is_named_under_its_field(
+    user: User, field: str, text: str, problem: str
+) -> None:
+    await user.open("/train")
+
+    type_into(user, field, text)
+
+    assert problem in (field_of(user, field).error or "")
+    assert not train_button(user).enabled
+
+
+async def test_each_algorithm_offers_its_own_hyperparameters(user: User) -> None:
+    await user.open("/train")
+    (algorithm,) = user.find("Algorithm").elements
+    assert isinstance(algorithm, ui.select)
+    await user.should_see("clip_range")
+
+    algorithm.set_value("DQN")
+
+    await user.should_see("buffer_size")
+    await user.should_not_see("clip_range")
+
+
+async def test_training_shows_numbers_and_ends_in_the_log_and_the_list(user: User) -> None:
+    await user.open("/train")
+    type_into(user, "Total_timesteps", "3,000")
+    type_into(user, "Name", "My first run")
+
+    user.find(kind=ui.button, content="Train").click()
+
+    await eventually(user, "Training started.")
+    await eventually(user, "Training complete")
+    await user.should_see("completed")
+    await user.should_see("My first run")
+    await user.should_see("Download model.zip")
+    (mean,) = (e for e in user.find("Mean reward").elements if "lab-number" in e.classes)
+    assert isinstance(mean, ui.label)
+    assert float(mean.text) > 0
+
+    await user.open("/runs")
+    await user.should_see("My first run")
+    await user.should_see("completed")
+
+
+async def test_a_second_visitor_sees_the_same_run(user: User) -> None:
+    await user.open("/train")
+    type_into(user, "Total_timesteps", "2,000,000")
+    user.find(kind=ui.button, content="Train").click()
+    await eventually(user, "Training started.")
+
+    transport = httpx.ASGITransport(core.app)
+    other = User(httpx.AsyncClient(transport=transport, base_url="http://test"))
+    await other.open("/train")
+
+    await other.should_see("running")
+    await other.should_see("Training started.")
+    other.find(kind=ui.button, content="Stop").click()
+    await eventually(user, "The model was kept.")
+
+
+async def test_a_run_that_does_not_exist_is_said_so(user: User) -> None:
+    await user.open("/runs/0123456789ab")
+
+    await user.should_see("There is no run '0123456789ab'.")
+
+
+async def test_the_list_of_runs_begins_empty(user: User) -> None:
+    await user.open("/runs")
+
+    await user.should_see("No runs yet")
+
+
+async def test_a_run_can_be_renamed_deleted_and_brought_back(user: User) -> None:
+    await user.open("/train")
+    type_into(user, "Total_timesteps", "500")
+    user.find(kind=ui.button, content="Train").click()
+    await eventually(user, "Training complete")
+    await user.open("/runs")
+    await user.should_see("PPO on CartPole-v1")
+
+    user.find(kind=ui.button, content="Rename").click()
+    await user.should_see(kind=ui.dialog)
+    (field,) = user.find(kind=ui.input).elements
+    field.set_value("Renamed")
+    saves = user.find(kind=ui.button, content="Rename").elements
+    (save,) = (button for button in saves if "lab-primary" in button.classes)
+    UserInteraction(user, {save}, "Rename").click()
+    await wait_for_label(user, "Renamed")
+
+    user.find(kind=ui.button, content="Delete").click()
+    await eventually(user, "Renamed was deleted.")
+    await user.should_see("No runs yet")
+    user.find(kind=ui.button, content="Undo").click()
+    await user.should_not_see("No runs yet")
