@@ -1,0 +1,1 @@
+"""What docs/performance.md reports, re-runnable with `make bench`."""

@@ -1,0 +1,34 @@
+"""Run all benchmarks, or the one that is named: `python -m benchmarks [NAME]`."""
+
+import platform
+import sys
+from importlib.metadata import version
+
+import psutil
+
+from benchmarks import event_loop, first_frame, live_view
+
+BENCHMARKS = {
+    "first_frame": first_frame.run,
+    "live_view": live_view.run,
+    "event_loop": event_loop.run,
+}
+PACKAGES = ("torch", "stable-baselines3", "gymnasium", "numpy", "nicegui")
+
+
+def main(names: list[str]) -> None:
+    """Print the machine, then each benchmark's table."""
+    unknown = set(names) - set(BENCHMARKS)
+    if unknown:
+        sys.exit(f"Unknown benchmark {unknown.pop()!r}. Choose from: {', '.join(BENCHMARKS)}.")
+    print(f"{psutil.cpu_count()} cores, {psutil.virtual_memory().total >> 30} GiB, ", end="")
+    print(f"Python {platform.python_version()}, ", end="")
+    print(", ".join(f"{name} {version(name)}" for name in PACKAGES))
+    print(f"load average at the start: {psutil.getloadavg()[0]:.1f}\n")
+    for name in names or BENCHMARKS:
+        print(f"## {name}\n")
+        BENCHMARKS[name]()
+        print(flush=True)
+
+
+main(sys.argv[1:])

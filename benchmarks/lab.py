@@ -1,0 +1,110 @@
+"""A lab to measure, in a process of its own, and people who watch it."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).parent.parent
+_WARM_AFTER_S = 12.0
+
+
+class MeasuredLab:
+    """A running server and the calls that a benchmark makes."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.api = httpx.Client(base_url=f"{url}/api", timeout=60)
+
+    def start(self, **wishes: Any) -> str:
+        """Create and start a run; return its id."""
+        answer = self.api.post("/runs", json={**wishes, "start": True})
+        answer.raise_for_status()
+        run_id: str = answer.json()["id"]
+        return run_id
+
+    def wait(self, run_id: str) -> dict[str, Any]:
+        """Wait until a run is over and return it."""
+        while True:
+            run: dict[str, Any] = self.api.get(f"/runs/{run_id}").json()
+            if run["finished_at"]:
+                return run
+            time.sleep(0.5)
+
+    def stop(self, run_id: str) -> None:
+        """Stop a run and wait for it."""
+        self.api.post(f"/runs/{run_id}/stop")
+        self.wait(run_id)
+
+    @contextlib.contextmanager
+    def watched(self, run_id: str, viewers: int) -> Iterator[list[int]]:
+        """Let so many people watch; yields how many pictures each has got."""
+        counts = [0] * viewers
+        ended = threading.Event()
+        threads = [
+            threading.Thread(target=self._watch, args=(run_id, counts, i, ended), daemon=True)
+            for i in range(viewers)
+        ]
+        for thread in threads:
+            thread.start()
+        yield counts
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+    def _watch(self, run_id: str, counts: list[int], who: int, ended: threading.Event) -> None:
+        address = f"{self.url.replace('http', 'ws')}/api/runs/{run_id}/frames"
+        with contextlib.suppress(WebSocketException, OSError), connect(address) as line:
+            while not ended.is_set():
+                with contextlib.suppress(TimeoutError):
+                    line.recv(timeout=0.5)
+                    line.send("ack")
+                    counts[who] += 1
+
+
+@contextlib.contextmanager
+def measured_lab(*, wait_until_warm: bool = True, **settings: str) -> Iterator[MeasuredLab]:
+    """Start a lab on an empty folder and end it afterwards."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
+            [sys.executable, "main.py", "--no-browser", "--port", str(port), "--runs-dir", folder],
+            cwd=ROOT,
+            env={**os.environ, **settings},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        lab = MeasuredLab(f"http://127.0.0.1:{port}")
+        try:
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    lab.api.get("/health").raise_for_status()
+                    break
+                time.sleep(0.2)
+            if wait_until_warm:
+                time.sleep(_WARM_AFTER_S)
+            yield lab
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def progress(done: int, total: int, what: str) -> None:
+    """Show on the terminal how far a benchmark has come."""
+    bar = "#" * (20 * done // total)
+    sys.stderr.write(f"\r[{bar:<20}] {done}/{total} {what:<40}")
+    sys.stderr.write("\n" if done == total else "")
+    sys.stderr.flush()

@@ -1,0 +1,96 @@
+import re
+import subprocess
+from pathlib import Path
+
+from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.settings import SETTINGS
+
+ROOT = Path(__file__).parent.parent
+TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *map(str, Path("docs").glob("*.md")))
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [Path(line) for line in done.stdout.splitlines() if (ROOT / line).exists()]
+
+
+def test_every_setting_is_documented_and_no_other() -> None:
+    documented = re.findall(
+        r"^\| `(RL_LAB_\w+)` \| (?:`(--[\w-]+)`|-) ", read("docs/settings.md"), re.M
+    )
+
+    assert dict(documented) == {setting.variable: setting.flag or "" for setting in SETTINGS}
+
+
+def test_every_variable_that_a_text_names_exists() -> None:
+    known = {setting.variable for setting in SETTINGS}
+
+    for name in TEXTS:
+        assert set(re.findall(r"RL_LAB_[A-Z_]+", read(name))) <= known, name
+
+
+def test_the_architecture_names_every_folder_and_no_other() -> None:
+    folders = {str(path.parent) for path in tracked() if path.suffix in {".py", ".css", ".js"}}
+    folders -= {"."}
+    named = set(re.findall(r"`([a-z_/]+)/`", read("docs/architecture.md")))
+
+    top = {folder for folder in folders if not folder.startswith(("tests/", "docs/"))}
+    assert top <= named
+    for folder in named - {"runs"}:
+        assert (ROOT / folder).is_dir(), folder
+
+
+def test_the_readme_tree_is_the_real_one() -> None:
+    tree = read("README.md").split("## What is where")[1].split("```")[1]
+    names = re.findall(r"^ *([\w.]+/?) {2,}", tree, re.M)
+
+    assert {"main.py", "pages/", "components/", "app/", "storage/", "runs/", "tests/"} <= set(names)
+    for name in names:
+        found = (ROOT / name).exists() or (ROOT / "app" / name).exists()
+        assert found or name == "runs/", name
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for name in TEXTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", read(name)):
+            if "://" not in target:
+                assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
+
+
+def test_the_readme_names_what_can_be_trained() -> None:
+    text = read("README.md")
+
+    for spec in ENVIRONMENTS.values():
+        assert spec.id.split("-")[0] in text
+    for algorithm in ALGORITHMS:
+        assert algorithm in text
+
+
+def test_every_make_target_that_a_text_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
+
+    for name in TEXTS:
+        assert set(re.findall(r"`make ([a-z-]+)", read(name))) <= targets, name
+
+
+def test_nothing_names_a_path_of_a_machine_or_a_registry() -> None:
+    forbidden = re.compile(r"/root/|/home/\w|registry\.npmjs|pypi\.org|files\.pythonhosted")
+
+    for path in tracked():
+        if path.suffix in {".py", ".md", ".toml", ".json", ".js", ".css", ""} and path != Path(
+            "tests/test_docs.py"
+        ):
+            assert not forbidden.search((ROOT / path).read_text()), path
+
+
+def test_every_direct_dependency_is_pinned() -> None:
+    text = read("pyproject.toml").split("[project.optional-dependencies]")
+    listed = re.findall(r'^ +"([\w\[\],.-]+[<>=~!][^"]*)"', text[0], re.M)
+
+    assert "torch==2.13.0" in listed
+    assert all("==" in requirement for requirement in listed)
