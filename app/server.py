@@ -16,6 +16,11 @@ RECONNECT_WITHIN_S = 30.0
 """A page that lost its connection for less than this goes on where it was."""
 
 _END_REQUESTS_WITHIN_S = 2
+_FAVICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="6" fill="#111"/>'
+    '<path d="M6 24h20M16 22V9l-4-3" stroke="#fff" stroke-width="2.5" fill="none"/></svg>'
+)
 
 
 def open_lab(arguments: Sequence[str]) -> Lab:
@@ -36,6 +41,7 @@ def run_arguments(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "show": settings.browser and _has_browser(),
         "title": "RL LAB // GYM MANAGER",
+        "favicon": _FAVICON,
         "reload": False,
         "show_welcome_message": False,
         # Compression of every WebSocket message costs more than all the rest of sending it.

@@ -29,6 +29,8 @@ class Settings:
     viewers: int = 2
     worker_memory: int = 3072
     worker_silence: float = 60.0
+    keep_checkpoints: int = 3
+    auto_resume: bool = False
 
     @property
     def is_loopback(self) -> bool:
@@ -120,6 +122,18 @@ SETTINGS: tuple[Setting, ...] = (
         flag=None,
         help="seconds without a sign of life after which a worker is ended",
     ),
+    Setting(
+        field="keep_checkpoints",
+        variable="RL_LAB_KEEP_CHECKPOINTS",
+        flag=None,
+        help="how many of its newest checkpoints each run keeps",
+    ),
+    Setting(
+        field="auto_resume",
+        variable="RL_LAB_AUTO_RESUME",
+        flag=None,
+        help="let interrupted runs go on by themselves when the server starts (1) or not (0)",
+    ),
 )
 
 _LEAST = {
@@ -129,6 +143,7 @@ _LEAST = {
     "viewers": 0,
     "worker_memory": 512,
     "worker_silence": 5,
+    "keep_checkpoints": 1,
 }
 _MOST = {"port": 65_535, "workers": 256, "warm_workers": 16, "viewers": 64}
 

@@ -14,6 +14,7 @@ _NOTES = {
     RunStatus.CREATED: "Not started yet.",
     RunStatus.QUEUED: "Waiting for a free worker.",
     RunStatus.STARTING: "Starting the worker.",
+    RunStatus.PAUSED: "Paused.",
 }
 
 
@@ -24,18 +25,20 @@ class LiveFeed:
         self,
         head: ui.element,
         *,
+        on_pause: Callable[[], Awaitable[None]],
+        on_resume: Callable[[], Awaitable[None]],
         on_stop: Callable[[], Awaitable[None]],
         on_reset: Callable[[], None],
     ) -> None:
         self._on_reset = on_reset
+        self._status: RunStatus | None = None
         with head:
             self._badge = StatusBadge()
-            reset = ui.button("Reset", on_click=self._reset, color=None)
-            reset.props("unelevated").classes("lab-button lab-quiet lab-compact")
-            with reset:
+            with _button("Reset", self._reset, "lab-quiet"):
                 ui.tooltip("Clear the view. Nothing is deleted.")
-            self._stop = ui.button("Stop", on_click=on_stop, color=None)
-            self._stop.props("unelevated").classes("lab-button lab-danger lab-compact")
+            self._pause = _button("Pause", on_pause, "lab-quiet")
+            self._resume = _button("Resume", on_resume, "lab-quiet")
+            self._stop = _button("Stop", on_stop, "lab-danger")
         self._stage = FrameStream()
         self._progress = ProgressBar()
         with ui.element("div").classes("lab-downloads") as self._downloads:
@@ -60,21 +63,35 @@ class LiveFeed:
         self._downloads.set_visibility(feed is not None and feed.has_model)
         if run is not None:
             self._model.props(f'href="/api/runs/{run.id}/artifacts/model.zip" download')
-        self._stop.set_visibility(run is not None and run.status.is_active)
+        self._show_buttons(run)
         self._error.set_text(run.error or "" if run else "")
         self._error.set_visibility(bool(run and run.error))
 
-    def stopping(self) -> None:
-        """Show that the stop was understood."""
-        self._stop.props("loading")
-
-    def stopped(self) -> None:
-        """Show the stop button as it was."""
-        self._stop.props(remove="loading")
+    def _show_buttons(self, run: RunRecord | None) -> None:
+        status = run.status if run else None
+        self._pause.set_visibility(status is RunStatus.RUNNING)
+        self._stop.set_visibility(status is not None and status.is_active)
+        self._resume.set_visibility(run is not None and _can_go_on(run))
+        if status is not self._status:
+            # Whatever was asked for has happened.
+            self._status = status
+            for button in (self._pause, self._resume, self._stop):
+                button.props(remove="loading")
 
     def _reset(self) -> None:
         self._stage.clear_picture()
         self._on_reset()
+
+
+def _button(text: str, on_click: Callable[[], object], look: str) -> ui.button:
+    button = ui.button(text, on_click=on_click, color=None)
+    return button.props("unelevated").classes(f"lab-button lab-compact {look}")
+
+
+def _can_go_on(run: RunRecord) -> bool:
+    if run.status is RunStatus.COMPLETED:
+        return run.progress.timesteps < run.total_timesteps
+    return run.status is RunStatus.PAUSED or run.status.is_over
 
 
 def _note(feed: RunFeed | None) -> str | None:

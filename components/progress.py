@@ -3,7 +3,7 @@
 from nicegui import ui
 
 from components.metrics import NOT_MEASURED
-from storage.records import RunRecord
+from storage.records import RunRecord, RunStatus
 
 
 class ProgressBar:
@@ -35,7 +35,7 @@ class ProgressBar:
 
 
 def _time_words(run: RunRecord) -> str:
-    if run.status.is_over:
+    if run.status.is_over or run.status is RunStatus.PAUSED:
         return f"took {format_seconds(run.progress.elapsed_s)}"
     return f"{format_seconds(run.eta_s)} left"
 

@@ -1,5 +1,8 @@
 """`/train` and `/runs/<id>`: set a run up, start it, watch it learn."""
 
+from collections.abc import Awaitable, Callable
+
+from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from app.environments.catalogue import get_environment
@@ -25,8 +28,8 @@ def register(lab: Lab) -> None:
     """Add the pages to the site."""
 
     @ui.page("/")
-    async def home_page() -> None:
-        ui.navigate.to("/train")
+    async def home_page() -> RedirectResponse:
+        return RedirectResponse("/train")
 
     @ui.page("/train")
     async def train_page() -> None:
@@ -58,6 +61,7 @@ class Dashboard:
         self._trainer = lab.trainer
         self._follow = follow
         self._feed: RunFeed | None = None
+        self._truncations = 0
         with ui.element("div").classes("lab-columns"):
             with ui.element("div").classes("lab-column"):
                 self._setup_column()
@@ -72,11 +76,14 @@ class Dashboard:
         """Show another run, from its state first, then by its news."""
         if self._feed is not None:
             self._feed.changed.unsubscribe(self._refresh)
+            self._feed.changed.unsubscribe(self._take_back)
         self._feed = feed
+        self._truncations = feed.truncations if feed else 0
         self._log.clear()
         self._bars.start_over()
         self._curve.clear()
         if feed is not None:
+            feed.changed.subscribe(self._take_back)
             feed.changed.subscribe(self._refresh)
         self._refresh()
         await self._begin_curve()
@@ -90,7 +97,13 @@ class Dashboard:
 
     def _live_column(self) -> None:
         with panel("Live feed", flush=True, place="live") as head:
-            self._live = LiveFeed(head, on_stop=self._stop, on_reset=self._reset)
+            self._live = LiveFeed(
+                head,
+                on_pause=lambda: self._ask(self._trainer.pause),
+                on_resume=lambda: self._ask(self._trainer.resume),
+                on_stop=lambda: self._ask(self._trainer.stop),
+                on_reset=self._reset,
+            )
         with ui.element("section").classes("lab-panel is-metrics").props('aria-label="Metrics"'):
             self._metrics = MetricCells()
         with panel("Reward history (last 100)", place="rewards"):
@@ -116,8 +129,13 @@ class Dashboard:
         if feed is not None:
             self._log.show(feed.events)
             self._runs.show_score(feed.run)
-            if feed.run.status.is_over:
-                self._live.stopped()
+
+    async def _take_back(self) -> None:
+        """Draw the curve anew when lines were taken back, because the run goes on before them."""
+        if self._feed is not None and self._feed.truncations != self._truncations:
+            self._truncations = self._feed.truncations
+            self._bars.start_over()
+            await self._begin_curve()
 
     async def _begin_curve(self) -> None:
         feed = self._feed
@@ -136,15 +154,14 @@ class Dashboard:
         else:
             ui.navigate.to(f"/runs/{run.id}")
 
-    async def _stop(self) -> None:
+    async def _ask(self, wish: Callable[[str], Awaitable[RunRecord]]) -> None:
+        """Ask something of the run on stage; its status tells when it has happened."""
         if self._feed is None:
             return
-        self._live.stopping()
         try:
-            await self._trainer.stop(self._feed.run.id)
-        except WrongStateError:
-            # It ended by itself a moment ago; the page shows that already.
-            self._live.stopped()
+            await wish(self._feed.run.id)
+        except WrongStateError as error:
+            ui.notify(str(error), type="negative")
 
     def _reset(self) -> None:
         self._bars.clear()

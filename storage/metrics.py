@@ -42,6 +42,19 @@ class MetricsWriter:
         self._file.close()
 
 
+def cut_back(path: Path, keep: int) -> int:
+    """Drop all lines after the first `keep` and return how many were dropped."""
+    dropped = count_lines(path) - keep
+    if dropped <= 0:
+        return 0
+    with path.open("rb+") as file:
+        for _ in range(keep):
+            file.readline()
+        file.truncate(file.tell())
+        os.fsync(file.fileno())
+    return dropped
+
+
 def read_lines(path: Path, *, after: int = 0, limit: int | None = None) -> list[JsonObject]:
     """Return the lines with a number above `after`, at most `limit` of them."""
     found: list[JsonObject] = []

@@ -19,6 +19,7 @@ class RunStatus(StrEnum):
     QUEUED = "queued"
     STARTING = "starting"
     RUNNING = "running"
+    PAUSED = "paused"
     COMPLETED = "completed"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -27,12 +28,12 @@ class RunStatus(StrEnum):
     @property
     def is_active(self) -> bool:
         """Whether a worker owns the run, or is about to."""
-        return self in {RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING}
+        return self is RunStatus.QUEUED or self.has_worker
 
     @property
     def has_worker(self) -> bool:
         """Whether a worker owns the run right now."""
-        return self in {RunStatus.STARTING, RunStatus.RUNNING}
+        return self in WITH_WORKER
 
     @property
     def is_over(self) -> bool:
@@ -40,17 +41,21 @@ class RunStatus(StrEnum):
         return self in ENDS
 
 
+WITH_WORKER = frozenset({RunStatus.STARTING, RunStatus.RUNNING, RunStatus.PAUSED})
+
 ENDS = frozenset({RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED})
 
 ALLOWED_STEPS: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CREATED: frozenset({RunStatus.QUEUED, RunStatus.STOPPED}),
     RunStatus.QUEUED: frozenset({RunStatus.STARTING, RunStatus.STOPPED}),
     RunStatus.STARTING: ENDS | {RunStatus.RUNNING},
-    RunStatus.RUNNING: ENDS,
-    RunStatus.COMPLETED: frozenset(),
-    RunStatus.STOPPED: frozenset(),
-    RunStatus.FAILED: frozenset(),
-    RunStatus.INTERRUPTED: frozenset(),
+    RunStatus.RUNNING: ENDS | {RunStatus.PAUSED},
+    RunStatus.PAUSED: ENDS | {RunStatus.RUNNING},
+    # What has ended can go on: stopped and broken runs as they are, completed ones if extended.
+    RunStatus.COMPLETED: frozenset({RunStatus.QUEUED}),
+    RunStatus.STOPPED: frozenset({RunStatus.QUEUED}),
+    RunStatus.FAILED: frozenset({RunStatus.QUEUED}),
+    RunStatus.INTERRUPTED: frozenset({RunStatus.QUEUED}),
 }
 
 

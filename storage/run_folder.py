@@ -35,6 +35,28 @@ class RunFolder:
         return self.path / "model.zip"
 
     @property
+    def checkpoints(self) -> list["CheckpointFile"]:
+        """The checkpoints that are whole, oldest first."""
+        if not self._checkpoints.is_dir():
+            return []
+        found = [CheckpointFile(path) for path in self._checkpoints.glob("*.zip")]
+        return sorted((c for c in found if c.is_whole), key=lambda c: c.timesteps)
+
+    def save_checkpoint(self, content: bytes, facts: JsonObject, *, keep: int) -> None:
+        """Store a checkpoint taken at `facts["timesteps"]` and drop all but the newest."""
+        self._checkpoints.mkdir(exist_ok=True)
+        file = CheckpointFile(self._checkpoints / f"{facts['timesteps']}.zip")
+        write_atomically(file.path, content)
+        # The facts come last: a checkpoint without them isn't one.
+        write_atomically(file.facts_path, msgspec.json.encode(facts))
+        for old in self.checkpoints[:-keep]:
+            old.remove()
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
     def last_frame(self) -> Path:
         """The last picture that anybody saw of the run."""
         return self.path / "frame.jpg"
@@ -53,12 +75,49 @@ class RunFolder:
     def artifacts(self) -> dict[str, Path]:
         """The downloadable files that exist, by name."""
         offered = (self.model, self.config, self.metrics)
-        return {file.name: file for file in offered if file.is_file()}
+        files = {file.name: file for file in offered if file.is_file()}
+        return files | {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
 
     def create(self, config: JsonObject) -> None:
         """Make the folder with its config.json."""
         self.path.mkdir(parents=True)
+        self.save_config(config)
+
+    def save_config(self, config: JsonObject) -> None:
+        """Write config.json."""
         write_atomically(self.config, msgspec.json.format(msgspec.json.encode(config), indent=2))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFile:
+    """A place from which a run can go on."""
+
+    path: Path
+
+    @property
+    def timesteps(self) -> int:
+        """When it was taken."""
+        return int(self.path.stem)
+
+    @property
+    def facts_path(self) -> Path:
+        """What the lab knew when it was taken."""
+        return self.path.with_suffix(".json")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was stored to the end."""
+        return self.path.stem.isdecimal() and self.facts_path.is_file()
+
+    def facts(self) -> JsonObject:
+        """Return what the lab knew when it was taken."""
+        facts: JsonObject = msgspec.json.decode(self.facts_path.read_bytes())
+        return facts
+
+    def remove(self) -> None:
+        """Delete it."""
+        self.facts_path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

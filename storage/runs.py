@@ -13,6 +13,7 @@ from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
 from storage.records import (
     ALLOWED_STEPS,
     ENDS,
+    WITH_WORKER,
     JsonObject,
     Page,
     Progress,
@@ -25,7 +26,7 @@ from storage.tables import RunRow
 SORTABLE = ("created_at", "updated_at", "name", "env_id", "algorithm", "status", "timesteps")
 """The fields a list of runs can be sorted by."""
 
-_CHANGEABLE = frozenset({"name", "notes", "tags_json", "archived"})
+_CHANGEABLE = frozenset({"name", "notes", "tags_json", "archived", "config_json"})
 
 
 def create_run(
@@ -89,7 +90,7 @@ def newest_run() -> RunRecord | None:
         RunRow.select()
         .where(RunRow.deleted_at.is_null(), ~RunRow.archived)
         .order_by(
-            RunRow.status.in_([RunStatus.STARTING, RunStatus.RUNNING]).desc(),
+            RunRow.status.in_(list(WITH_WORKER)).desc(),
             RunRow.created_at.desc(),
         )
         .first()
@@ -105,7 +106,7 @@ def queued_runs() -> tuple[RunRecord, ...]:
 
 def orphaned_runs() -> tuple[RunRecord, ...]:
     """Return the runs whose worker ended together with an earlier server."""
-    owned = RunRow.status.in_([RunStatus.STARTING, RunStatus.RUNNING])
+    owned = RunRow.status.in_(list(WITH_WORKER))
     return tuple(_record(row) for row in RunRow.select().where(owned))
 
 
@@ -125,16 +126,15 @@ def move_run(
     values: dict[str, Any] = {"status": target, "updated_at": now, "error": error}
     if target is RunStatus.QUEUED:
         values["queued_at"] = now
-    if target is RunStatus.RUNNING:
+    if target is RunStatus.RUNNING and run.started_at is None:
         values["started_at"] = now
-    if target in ENDS:
-        values["finished_at"] = now
+    values["finished_at"] = now if target in ENDS else None
     RunRow.update(values).where(RunRow.id == run_id).execute()
     return get_run(run_id)
 
 
 def change_run(run_id: str, **values: Any) -> RunRecord:
-    """Set what a person may change at any time: name, notes, tags_json, archived."""
+    """Set what may change in a run's life: name, notes, tags_json, archived, config_json."""
     unknown = values.keys() - _CHANGEABLE
     if unknown:
         raise TypeError(f"A run's {', '.join(sorted(unknown))} can't be changed.")

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"])
 async def list_artifacts(run_id: str, trainer: TheTrainer) -> Listing[Artifact]:
     """List the files that can be downloaded."""
     run = await trainer.get(run_id)
-    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts.values())
+    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
     return Listing(items=Artifact.of(run.id, files))
 
 
@@ -31,4 +31,4 @@ async def download(run_id: str, name: str, trainer: TheTrainer) -> FileResponse:
     if name not in files:
         raise HTTPException(404)
     file = files[name]
-    return FileResponse(file, media_type=_TYPES[file.suffix], filename=file.name)
+    return FileResponse(file, media_type=_TYPES[file.suffix], filename=name)

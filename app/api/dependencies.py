@@ -27,5 +27,5 @@ TheTrainer = Annotated[Trainer, Depends(_trainer)]
 
 async def describe(run: RunRecord, trainer: Trainer) -> Run:
     """Return a run as the API answers it, with the files it has right now."""
-    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts.values())
+    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
     return Run.of(run, files)

@@ -9,7 +9,7 @@ from app.api.dependencies import TheTrainer, describe
 from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing, Run
 from app.errors import InputError
-from app.training.config import Name, RunRequest, Tags
+from app.training.config import MAX_TIMESTEPS, Name, RunRequest, Tags, WholeNumber
 from storage.records import RunFilter, RunStatus
 from storage.runs import SORTABLE
 
@@ -30,6 +30,7 @@ class RunChanges(BaseModel):
     notes: Annotated[StrictStr, Field(max_length=65_536)] | None = None
     tags: Tags | None = None
     archived: StrictBool | None = None
+    total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
 
 
 class RunQuery(BaseModel):
@@ -81,8 +82,10 @@ async def get(run_id: str, trainer: TheTrainer) -> Run:
 
 @router.patch("/{run_id}")
 async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
-    """Rename a run, or change its notes, tags or whether it is archived."""
+    """Rename a run, or change its notes, tags, budget or whether it is archived."""
     values = changes.model_dump(exclude_none=True)
+    if (budget := values.pop("total_timesteps", None)) is not None:
+        await trainer.extend(run_id, budget)
     if "tags" in values:
         values["tags_json"] = values.pop("tags")
     if not values.get("name", "-").strip():
@@ -100,6 +103,18 @@ async def delete(run_id: str, trainer: TheTrainer) -> None:
 async def start(run_id: str, trainer: TheTrainer) -> Run:
     """Put a run into the queue."""
     return await describe(await trainer.start(run_id), trainer)
+
+
+@router.post("/{run_id}/pause", status_code=202)
+async def pause(run_id: str, trainer: TheTrainer) -> Run:
+    """Let a run wait, with everything it has."""
+    return await describe(await trainer.pause(run_id), trainer)
+
+
+@router.post("/{run_id}/resume", status_code=202)
+async def resume(run_id: str, trainer: TheTrainer) -> Run:
+    """Let a paused run go on, or an ended one from its last checkpoint."""
+    return await describe(await trainer.resume(run_id), trainer)
 
 
 @router.post("/{run_id}/stop", status_code=202)

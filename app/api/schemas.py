@@ -1,6 +1,6 @@
 """The shapes of what the API answers."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -29,16 +29,16 @@ class Artifact(BaseModel):
     url: str
 
     @classmethod
-    def of(cls, run_id: str, files: Iterable[Path]) -> list["Artifact"]:
+    def of(cls, run_id: str, files: Mapping[str, Path]) -> list["Artifact"]:
         """Describe the files of a run."""
         return [
             cls(
-                name=file.name,
+                name=name,
                 size=file.stat().st_size,
                 created_at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
-                url=f"/api/runs/{run_id}/artifacts/{file.name}",
+                url=f"/api/runs/{run_id}/artifacts/{name}",
             )
-            for file in files
+            for name, file in files.items()
         ]
 
 
@@ -75,7 +75,7 @@ class Run(BaseModel):
     artifacts: list[Artifact]
 
     @classmethod
-    def of(cls, run: RunRecord, files: Iterable[Path] = ()) -> "Run":
+    def of(cls, run: RunRecord, files: Mapping[str, Path]) -> "Run":
         """Describe a run and its files."""
         done = run.progress
         return cls(

@@ -68,6 +68,7 @@ class MetricsStream:
         self._feed = feed
         self._all_lines = all_lines
         self._begin = begin
+        self._truncations = feed.truncations
         self._told: int = max(0, feed.line_count - _BEGIN_WITH) if begin is None else begin
 
     async def messages(self) -> AsyncIterator[str]:
@@ -80,6 +81,10 @@ class MetricsStream:
         while True:
             # The status is read before the lines: at the end no line can come after it.
             now = self._feed.run
+            if self._truncations != self._feed.truncations:
+                self._truncations = self._feed.truncations
+                self._told = min(self._told, self._feed.kept_at_truncation)
+                yield _message("truncated", {"n": self._told})
             async for message in self._new_lines():
                 yield message
             if now.status is not status:

@@ -63,5 +63,7 @@ BIPEDAL_WALKER = EnvSpec(
     solved_threshold=300.0,
     max_episode_steps=1600,
     default_timesteps=1_000_000,
+    # Its Box2D world lives on from episode to episode, and with it the order of contacts.
+    repeats_itself=False,
     former_ids=("BipedalWalker-v2",),
 )

@@ -44,6 +44,8 @@ class EnvSpec:
     max_episode_steps: int
     default_timesteps: int
     """A budget within which PPO shows clear progress."""
+    repeats_itself: bool = True
+    """Whether the same seed and actions lead to exactly the same place, in a new process, too."""
     former_ids: tuple[str, ...] = ()
     """Ids of earlier versions that Gymnasium no longer makes."""
 

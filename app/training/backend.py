@@ -13,9 +13,11 @@ import msgspec
 
 from app.tasks import Tasks
 from app.worker import boot_path, framing, messages
+from app.worker.channel import file_frames
 
 Role = Literal["canary", "learner", "painter"]
 
+_PATIENT = 15
 _STDERR_KEPT = 64 << 10
 _READ_LIMIT = 1 << 20
 _MAX_JSON = 512 << 10
@@ -143,6 +145,13 @@ class LocalWorker:
         if self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(frame)
 
+    async def send_file(self, name: str, content: bytes) -> None:
+        """Give the worker a file, as fast as it takes it."""
+        assert self._process.stdin is not None
+        for frame in file_frames(name, content):
+            self.send(frame)
+            await self._process.stdin.drain()
+
     @property
     def unsent_bytes(self) -> int:
         """How much the worker hasn't read yet."""
@@ -180,6 +189,11 @@ class LocalWorker:
         if self.is_alive:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, SIGKILL)
+
+    def be_patient(self) -> None:
+        """Let other workers have the processor first."""
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, _PATIENT)
 
     async def wait(self) -> int:
         """Wait for the end and return the exit code; negative: the signal that ended it."""

@@ -45,6 +45,9 @@ class RunFeed:
         self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
         self.has_model = False
         """Whether there is a model to download."""
+        self.truncations = 0
+        """How often lines were taken back, for those who keep some."""
+        self.kept_at_truncation = 0
         self.live_note: str | None = None
         """Why nothing is shown live although somebody looks, if that is so."""
         self._latest: dict[str, Any] = dict(run.latest or {})
@@ -87,6 +90,17 @@ class RunFeed:
     def add_lines(self, lines: Sequence[JsonObject]) -> None:
         """Show new lines of metrics, which are on disk already."""
         self._remember(lines)
+        self._announce()
+
+    def cut_back(self, run: RunRecord, lines: Sequence[JsonObject]) -> None:
+        """Forget what came after a checkpoint; `lines` are the newest that stay."""
+        self.run = run
+        self.lines.clear()
+        self.episodes.clear()
+        self._latest = dict(run.latest or {})
+        self._remember(lines)
+        self.truncations += 1
+        self.kept_at_truncation = self.line_count
         self._announce()
 
     def add_event(self, event: EventRecord) -> None:

@@ -71,6 +71,7 @@ class LiveView:
             self._trainer.send(messages.encode(messages.Watch(on=True)))
             try:
                 self._viewer = await self._pool.take()
+                self._viewer.be_patient()
                 await self._pass_on_pictures(self._viewer)
             except (WorkerGoneError, ProtocolError, TimeoutError) as error:
                 _log.warning("The live view of run %s ended: %r", self._feed.run.id, error)

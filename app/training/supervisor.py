@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import psutil
 
@@ -30,7 +31,7 @@ from app.worker import messages
 from storage import runs
 from storage.metrics import MetricsWriter
 from storage.records import JsonObject, Progress
-from storage.run_folder import RunFolder, write_atomically
+from storage.run_folder import CheckpointFile, RunFolder, write_atomically
 
 _LARGEST_FILE = 512 << 20
 _MEMORY_MARGIN_MB = 512
@@ -51,6 +52,20 @@ class Surroundings:
     viewer_slots: asyncio.Semaphore
     memory_mb: int
     silence_s: float
+    keep_checkpoints: int
+
+
+class Listener(Protocol):
+    """Who hears of a run's turns, each of which belongs into the database and the log."""
+
+    async def started(self, timesteps: int, notes: Sequence[str]) -> None:
+        """Training began, or went on from a checkpoint."""
+
+    async def paused(self, *, on: bool) -> None:
+        """Training waits, or goes on again."""
+
+    async def solved(self, timesteps: int, mean_reward: float) -> None:
+        """The mean over 100 episodes reached the threshold for the first time."""
 
 
 class Supervisor:
@@ -63,15 +78,16 @@ class Supervisor:
         config: RunConfig,
         around: Surroundings,
         *,
-        on_started: Callable[[], Awaitable[None]],
-        on_solved: Callable[[int, float], Awaitable[None]],
+        checkpoint: CheckpointFile | None,
+        listener: Listener,
     ) -> None:
         self._feed = feed
         self._folder = folder
         self._config = config
         self._around = around
-        self._on_started = on_started
-        self._on_solved = on_solved
+        self._checkpoint = checkpoint
+        self._listener = listener
+        self._is_paused = False
         self._tasks = Tasks()
         self._threshold = get_environment(config.env_id).solved_threshold
         self._wish: StopWish | None = None
@@ -91,6 +107,11 @@ class Supervisor:
             self._worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")
 
+    def pause(self, *, on: bool) -> None:
+        """Ask the run to wait, or to go on; `listener.paused` tells when it does."""
+        if self._worker is not None:
+            self._worker.send(messages.encode(messages.Pause(on=on)))
+
     async def follow(self) -> Ending:
         """Train until the end, whatever it is, and return it; nothing is left running."""
         try:
@@ -107,7 +128,7 @@ class Supervisor:
             await self._clean_up(self._worker)
 
     async def _supervise(self, worker: LocalWorker) -> Ending:
-        worker.send(messages.encode(messages.Train(**self._config.model_dump())))
+        await self._hand_over_job(worker)
         self._live = LiveView(
             self._feed,
             self._config,
@@ -132,11 +153,19 @@ class Supervisor:
                 ending = endings.failed(f"The worker broke the protocol: {error}.")
         return ending
 
+    async def _hand_over_job(self, worker: LocalWorker) -> None:
+        resume = self._checkpoint is not None
+        job = messages.Train(**self._config.model_dump(), resume=resume)
+        worker.send(messages.encode(job))
+        if self._checkpoint is not None:
+            content = await asyncio.to_thread(self._checkpoint.path.read_bytes)
+            await worker.send_file("checkpoint.zip", content)
+
     async def _hear(self, said: Received) -> Ending | None:
         self._heard = time.monotonic()
         match said:
-            case messages.Started():
-                await self._on_started()
+            case messages.Started() | messages.Paused():
+                await self._turn(said)
             case messages.Progressed():
                 await self._progress(said)
             case messages.Measured(lines=lines):
@@ -154,6 +183,14 @@ class Supervisor:
             case _:
                 raise ProtocolError(f"{type(said).__name__} in the middle of training")
         return None
+
+    async def _turn(self, said: messages.Started | messages.Paused) -> None:
+        if isinstance(said, messages.Started):
+            await self._listener.started(said.timesteps, said.notes)
+        else:
+            self._is_paused = said.on
+            await self._save_progress()
+            await self._listener.paused(on=said.on)
 
     async def _progress(self, said: messages.Progressed) -> None:
         self._feed.set_progress(
@@ -175,33 +212,29 @@ class Supervisor:
         written = await asyncio.to_thread(self._writer.append, lines)
         self._feed.add_lines(written)
         before = self._feed.run.progress
-        after = self._judge(before, written)
+        after = judge(before, written, self._threshold)
         if after != before:
             self._feed.set_progress(after)
         if before.solved_at is None and after.solved_at is not None and after.best is not None:
-            await self._on_solved(after.solved_at, after.best)
-
-    def _judge(self, progress: Progress, lines: list[JsonObject]) -> Progress:
-        best, solved_at = progress.best, progress.solved_at
-        for line in lines:
-            mean = line.get("mean_reward")
-            if mean is None or line["episode"] < _SOLVED_OVER:
-                continue
-            best = mean if best is None else max(best, mean)
-            if solved_at is None and self._threshold is not None and mean >= self._threshold:
-                solved_at = line["timesteps"]
-        return replace(progress, best=best, solved_at=solved_at)
+            await self._listener.solved(after.solved_at, after.best)
 
     async def _store(self, piece: Piece) -> None:
-        if piece.header.name != "model.zip":
-            raise ProtocolError(f"an unexpected file {piece.header.name}")
         if len(self._file) + len(piece.content) > _LARGEST_FILE:
-            raise ProtocolError(f"a model of more than {_LARGEST_FILE >> 20} MB")
+            raise ProtocolError(f"a file of more than {_LARGEST_FILE >> 20} MB")
         self._file += piece.content
-        if piece.header.last:
-            content, self._file = bytes(self._file), bytearray()
-            await asyncio.to_thread(write_atomically, self._folder.model, content)
-            self._feed.set_has_model()
+        if not piece.header.last:
+            return
+        content, self._file = bytes(self._file), bytearray()
+        match piece.header:
+            case messages.BlobHeader(name="model.zip"):
+                await asyncio.to_thread(write_atomically, self._folder.model, content)
+                self._feed.set_has_model()
+            case messages.BlobHeader(name="checkpoint.zip", timesteps=timesteps, lines=lines):
+                facts = {"timesteps": timesteps, "lines": min(lines, self._writer.count)}
+                keep = self._around.keep_checkpoints
+                await asyncio.to_thread(self._folder.save_checkpoint, content, facts, keep=keep)
+            case header:
+                raise ProtocolError(f"an unexpected file {header.name}")
 
     async def _watch(self, worker: LocalWorker) -> None:
         """End a worker that is silent or too large."""
@@ -215,7 +248,8 @@ class Supervisor:
                     self._verdict = (
                         f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
                     )
-            if time.monotonic() - self._heard > self._around.silence_s:
+            silence = time.monotonic() - self._heard
+            if silence > self._around.silence_s and not self._is_paused:
                 self._verdict = (
                     f"The worker gave no sign of life for {self._around.silence_s:g} s "
                     "(RL_LAB_WORKER_SILENCE)."
@@ -255,3 +289,16 @@ class Supervisor:
             await asyncio.to_thread(write_atomically, self._folder.last_frame, frame.jpeg)
             header = messages.encode_header(frame.header)
             await asyncio.to_thread(write_atomically, self._folder.last_frame_header, header)
+
+
+def judge(progress: Progress, lines: Iterable[JsonObject], threshold: float | None) -> Progress:
+    """Return `progress` with the best mean reward and the moment of solving that `lines` show."""
+    best, solved_at = progress.best, progress.solved_at
+    for line in lines:
+        mean = line.get("mean_reward")
+        if mean is None or line["episode"] < _SOLVED_OVER:
+            continue
+        best = mean if best is None else max(best, mean)
+        if solved_at is None and threshold is not None and mean >= threshold:
+            solved_at = line["timesteps"]
+    return replace(progress, best=best, solved_at=solved_at)

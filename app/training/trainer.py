@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +12,15 @@ from app.storage_thread import StorageThread
 from app.tasks import Tasks
 from app.training.config import RunConfig, RunRequest
 from app.training.endings import StopWish
-from app.training.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
+from app.training.feed import RunFeed
+from app.training.going_on import go_on
+from app.training.journal import Journal, RunTurns
 from app.training.supervisor import Supervisor, Surroundings
 from app.training.workers import WorkerPool
-from app.worker import messages
 from storage import events, metrics, runs
 from storage.errors import WrongStateError
 from storage.records import (
+    ENDS,
     EventLevel,
     EventRecord,
     JsonObject,
@@ -28,10 +29,9 @@ from storage.records import (
     RunRecord,
     RunStatus,
 )
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import CheckpointFile, RunFolder, RunsFolder
 
 _UNDO_WITHIN_S = 10.0
-_LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
 _STOP_RUNS_WITHIN_S = 10.0
 
 _log = logging.getLogger(__name__)
@@ -43,8 +43,8 @@ class Trainer:
     def __init__(
         self, settings: Settings, folder: RunsFolder, storage: StorageThread, pool: WorkerPool
     ) -> None:
-        self.run_changed = Event[RunRecord]()
-        """A run was created, renamed, or moved to another status."""
+        self._journal = Journal(folder, storage)
+        self.run_changed = self._journal.run_changed
         self.run_deleted = Event[str]()
         """A run was deleted, or its deletion undone."""
         self.limit = settings.workers
@@ -57,13 +57,13 @@ class Trainer:
             viewer_slots=asyncio.Semaphore(settings.viewers),
             memory_mb=settings.worker_memory,
             silence_s=settings.worker_silence,
+            keep_checkpoints=settings.keep_checkpoints,
         )
+        self._auto_resume = settings.auto_resume
         self._tasks = Tasks()
         self._supervisors: dict[str, Supervisor] = {}
         self._filling = asyncio.Lock()
         self._is_closing = False
-        # A feed lives as long as its run trains or somebody looks at it.
-        self._feeds: weakref.WeakValueDictionary[str, RunFeed] = weakref.WeakValueDictionary()
 
     @property
     def active(self) -> int:
@@ -74,7 +74,9 @@ class Trainer:
         """Mark what an earlier server left behind, and go on with the queue."""
         for run in await self._storage(runs.orphaned_runs):
             message = "The server ended while the run was training."
-            await self._move(run.id, RunStatus.INTERRUPTED, message, error=message)
+            await self._journal.move(run.id, RunStatus.INTERRUPTED, message, error=message)
+            if self._auto_resume and await self._has_checkpoint(run.id):
+                await self._journal.move(run.id, RunStatus.QUEUED)
         for run_id in await self._storage(runs.hidden_runs):
             await self._erase(run_id)
         await self._fill_workers()
@@ -113,9 +115,9 @@ class Trainer:
             reason = error.strerror or type(error).__name__
             raise InputError(f"The runs folder can't be written: {reason}.") from error
         _log.info("Run %s created", run.id)
-        await self._tell(run.id, "created", _describe(config))
+        await self._journal.tell(run.id, "created", _describe(config))
         if request.env_id != config.env_id:
-            await self._tell(
+            await self._journal.tell(
                 run.id,
                 "environment_mapped",
                 f"{request.env_id} no longer exists; the run uses {config.env_id}.",
@@ -129,12 +131,42 @@ class Trainer:
         Raises:
             WrongStateError: if it was started before.
         """
-        await self._move(run_id, RunStatus.QUEUED, wish="be started")
+        run = await self.get(run_id)
+        if run.status is not RunStatus.CREATED:
+            raise WrongStateError(run.id, run.status, "be started. Resume it if it has ended")
+        await self._journal.move(run_id, RunStatus.QUEUED)
         await self._fill_workers()
         run = await self.get(run_id)
         if run.status is RunStatus.QUEUED:
-            await self._tell(run_id, "queued", "Waiting for a free worker.")
+            await self._journal.tell(run_id, "queued", "Waiting for a free worker.")
         return run
+
+    async def pause(self, run_id: str) -> RunRecord:
+        """Let a run wait, with everything it has; its status tells when it does.
+
+        Raises:
+            WrongStateError: if it isn't running.
+        """
+        run = await self.get(run_id)
+        if run.status is not RunStatus.RUNNING:
+            raise WrongStateError(run.id, run.status, "be paused")
+        self._supervisors[run_id].pause(on=True)
+        return run
+
+    async def resume(self, run_id: str) -> RunRecord:
+        """Let a paused run go on, or queue an ended one to go on from its last checkpoint.
+
+        Raises:
+            WrongStateError: if there is nothing to go on with.
+        """
+        run = await self.get(run_id)
+        if run.status is RunStatus.PAUSED:
+            self._supervisors[run_id].pause(on=False)
+            return run
+        await self._check_can_go_on(run)
+        await self._journal.move(run_id, RunStatus.QUEUED)
+        await self._fill_workers()
+        return await self.get(run_id)
 
     async def stop(self, run_id: str) -> RunRecord:
         """End a run soon and keep its model.
@@ -148,12 +180,27 @@ class Trainer:
         if (supervisor := self._supervisors.get(run_id)) is not None:
             supervisor.stop(StopWish.PERSON)
             return run
-        return await self._move(run_id, RunStatus.STOPPED, "Stopped before it began.")
+        return await self._journal.move(run_id, RunStatus.STOPPED, "Stopped before it began.")
 
     async def change(self, run_id: str, **values: Any) -> RunRecord:
         """Change a run's name, notes, tags_json or archived."""
         run = await self._storage(runs.change_run, run_id, **values)
-        return self._announce(run)
+        return self._journal.announce(run)
+
+    async def extend(self, run_id: str, total_timesteps: int) -> RunRecord:
+        """Give a run that doesn't train another budget; `resume` then uses it.
+
+        Raises:
+            WrongStateError: while it has a worker.
+        """
+        run = await self.get(run_id)
+        if run.status.has_worker:
+            raise WrongStateError(run.id, run.status, "get another budget. Stop it first")
+        config = {**run.config, "total_timesteps": total_timesteps}
+        await asyncio.to_thread(self.folder(run_id).save_config, config)
+        message = f"The budget is now {total_timesteps:,} steps."
+        await self._journal.tell(run_id, "budget_changed", message)
+        return await self.change(run_id, config_json=config)
 
     async def delete(self, run_id: str) -> None:
         """Take a run and its files away; for ten seconds `restore` brings them back.
@@ -163,7 +210,7 @@ class Trainer:
         """
         await self._storage(runs.hide_run, run_id)
         await asyncio.to_thread(self._folder.set_aside, run_id)
-        self._feeds.pop(run_id, None)
+        self._journal.forget(run_id)
         self.run_deleted.emit(run_id)
         self._tasks.start(self._erase_later(run_id), name=f"erase {run_id}")
 
@@ -175,7 +222,7 @@ class Trainer:
         """
         run = await self._storage(runs.restore_run, run_id)
         await asyncio.to_thread(self._folder.take_back, run_id)
-        return self._announce(run)
+        return self._journal.announce(run)
 
     async def get(self, run_id: str) -> RunRecord:
         """Return a run with its newest numbers.
@@ -202,23 +249,7 @@ class Trainer:
         Raises:
             RunNotFoundError: if there is none of this id.
         """
-        run = await self._storage(runs.get_run, run_id)
-        if (known := self._feeds.get(run_id)) is not None:
-            return known
-        lines = await asyncio.to_thread(
-            metrics.tail_lines, self.folder(run_id).metrics, RECENT_LINES
-        )
-        log = await self._storage(events.list_events, run_id, limit=RECENT_EVENTS)
-        frame = await asyncio.to_thread(_last_frame, self.folder(run_id))
-        has_model = await asyncio.to_thread(self.folder(run_id).model.is_file)
-        # Somebody else may have made it while this one was reading.
-        if (known := self._feeds.get(run_id)) is not None:
-            return known
-        feed = self._feeds[run_id] = RunFeed(run, lines, log)
-        feed.has_model = has_model
-        if frame is not None:
-            feed.frames.publish(*frame)
-        return feed
+        return await self._journal.feed(run_id)
 
     async def events(self, run_id: str, **bounds: Any) -> tuple[EventRecord, ...]:
         """Return a run's event log, newest first; see `storage.events.list_events`."""
@@ -241,14 +272,8 @@ class Trainer:
         return self._folder.run(run_id)
 
     def _fresh(self, run: RunRecord) -> RunRecord:
-        feed = self._feeds.get(run.id)
+        feed = self._journal.live(run.id)
         return feed.run if feed is not None and run.id in self._supervisors else run
-
-    def _announce(self, run: RunRecord) -> RunRecord:
-        if (feed := self._feeds.get(run.id)) is not None:
-            feed.set_run(run)
-        self.run_changed.emit(run)
-        return run
 
     async def _fill_workers(self) -> None:
         """Give every free worker a run from the queue."""
@@ -260,52 +285,55 @@ class Trainer:
             self.queued = max(0, len(waiting) - free)
 
     async def _begin(self, run_id: str) -> None:
-        run = await self._move(run_id, RunStatus.STARTING)
+        run = await self._journal.move(run_id, RunStatus.STARTING)
         feed = await self.feed(run_id)
+        checkpoint = await self._go_on(run, feed) if run.started_at is not None else None
         supervisor = self._supervisors[run_id] = Supervisor(
             feed,
             self.folder(run_id),
             RunConfig.model_validate(run.config),
             self._around,
-            on_started=lambda: self._started(run_id),
-            on_solved=lambda step, mean: self._solved(run_id, step, mean),
+            checkpoint=checkpoint,
+            listener=RunTurns(self._journal, run_id),
         )
         self._tasks.start(self._follow(feed, supervisor), name=f"train {run_id}")
 
     async def _follow(self, feed: RunFeed, supervisor: Supervisor) -> None:
         run_id = feed.run.id
         ending = await supervisor.follow()
-        await self._move(run_id, ending.status, ending.message, error=ending.error)
+        await self._journal.move(run_id, ending.status, ending.message, error=ending.error)
         self._supervisors.pop(run_id, None)
         await self._fill_workers()
 
-    async def _started(self, run_id: str) -> None:
-        await self._move(run_id, RunStatus.RUNNING, "Training started.")
+    async def _check_can_go_on(self, run: RunRecord) -> None:
+        if run.status not in ENDS:
+            raise WrongStateError(run.id, run.status, "be resumed")
+        if run.status is RunStatus.COMPLETED and run.progress.timesteps >= run.total_timesteps:
+            wish = "be resumed. Give it a larger total_timesteps first"
+            raise WrongStateError(run.id, run.status, wish)
+        if run.started_at is not None and not await self._has_checkpoint(run.id):
+            raise WrongStateError(run.id, run.status, "be resumed: it has no checkpoint")
 
-    async def _solved(self, run_id: str, step: int, mean: float) -> None:
-        message = f"Solved: mean reward {mean:,.1f} over 100 episodes at {step:,} steps."
-        await self._tell(run_id, "solved", message, data={"timesteps": step, "mean_reward": mean})
+    async def _has_checkpoint(self, run_id: str) -> bool:
+        return bool(await asyncio.to_thread(lambda: self.folder(run_id).checkpoints))
 
-    async def _move(
-        self,
-        run_id: str,
-        status: RunStatus,
-        message: str | None = None,
-        *,
-        wish: str = "",
-        error: str | None = None,
-    ) -> RunRecord:
-        run = await self._storage(runs.move_run, run_id, status, wish=wish, error=error)
-        _log.info("Run %s is %s", run_id, status)
-        if message is not None:
-            level = _LOUD.get(status, EventLevel.INFO)
-            await self._tell(run_id, status.value, message, level=level)
-        return self._announce(run)
-
-    async def _tell(self, run_id: str, event_type: str, message: str, **more: Any) -> None:
-        event = await self._storage(events.add_event, run_id, event_type, message, **more)
-        if (feed := self._feeds.get(run_id)) is not None:
-            feed.add_event(event)
+    async def _go_on(self, run: RunRecord, feed: RunFeed) -> CheckpointFile | None:
+        """Take a run back to its last good checkpoint, and say what that cost."""
+        there = await asyncio.to_thread(go_on, run, self.folder(run.id))
+        await self._storage(runs.save_progress, run.id, there.run.progress, None)
+        feed.cut_back(there.run, there.lines)
+        for name in there.broken:
+            message = f"Checkpoint {name} could not be read and was left out."
+            await self._journal.tell(run.id, "checkpoint_broken", message, level=EventLevel.WARNING)
+        if there.dropped:
+            first = feed.line_count + 1
+            message = (
+                f"Metrics after step {there.run.progress.timesteps:,} were dropped: "
+                f"lines {first} to {feed.line_count + there.dropped}."
+            )
+            data = {"first": first, "last": feed.line_count + there.dropped}
+            await self._journal.tell(run.id, "metrics_dropped", message, data=data)
+        return there.checkpoint
 
     async def _erase_later(self, run_id: str) -> None:
         await asyncio.sleep(_UNDO_WITHIN_S)
@@ -322,11 +350,3 @@ def _describe(config: RunConfig) -> str:
         f"{config.algorithm} on {config.env_id}: {config.total_timesteps:,} steps, "
         f"{config.n_envs} parallel environments, seed {config.seed}."
     )
-
-
-def _last_frame(folder: RunFolder) -> tuple[messages.FrameHeader, bytes] | None:
-    try:
-        header = messages.decode_header(folder.last_frame_header.read_bytes())
-        return header, folder.last_frame.read_bytes()
-    except (OSError, ValueError):
-        return None

@@ -2,6 +2,8 @@
 
 import os
 import threading
+import time
+from collections.abc import Iterator
 
 import msgspec
 
@@ -9,6 +11,7 @@ from app.worker import framing, messages
 
 _CHUNK = 1 << 18
 _PIPE_BROKEN = 0
+_PAUSE_S = 0.05
 
 
 class Channel:
@@ -32,13 +35,10 @@ class Channel:
             head = msgspec.json.encode(header)
             self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
 
-    def send_file(self, name: str, content: bytes) -> None:
+    def send_file(self, name: str, content: bytes, *, timesteps: int = 0, lines: int = 0) -> None:
         """Deliver a file in pieces; the lab stores it once the last one is there."""
-        for start in range(0, max(len(content), 1), _CHUNK):
-            last = start + _CHUNK >= len(content)
-            head = msgspec.json.encode({"name": name, "last": last})
-            piece = content[start : start + _CHUNK]
-            self._write(framing.pack_with_header(framing.BLOB, head, piece))
+        for frame in file_frames(name, content, timesteps=timesteps, lines=lines):
+            self._write(frame)
 
     def _write(self, frame: bytes) -> None:
         try:
@@ -49,15 +49,39 @@ class Channel:
             os._exit(_PIPE_BROKEN)
 
 
+def file_frames(name: str, content: bytes, **facts: int) -> Iterator[bytes]:
+    """Cut a file into frames; `facts` are fields of `BlobHeader`."""
+    for start in range(0, max(len(content), 1), _CHUNK):
+        last = start + _CHUNK >= len(content)
+        head = msgspec.json.encode({"name": name, "last": last, **facts})
+        yield framing.pack_with_header(framing.BLOB, head, content[start : start + _CHUNK])
+
+
+def read_file() -> bytes:
+    """Read a file that the lab sends before anything else."""
+    content = bytearray()
+    while True:
+        head, piece = framing.split_header(framing.read(0)[1])
+        content += piece
+        if msgspec.json.decode(head, type=messages.BlobHeader).last:
+            return bytes(content)
+
+
 class Control:
     """What the lab wants of a running job, kept up to date by a thread that reads commands."""
 
     def __init__(self) -> None:
         self.stop_requested = False
         self.watched = False
+        self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
+
+    def wait_while_paused(self) -> None:
+        """Return as soon as the lab says go on, or stop."""
+        while self.paused and not self.stop_requested:
+            time.sleep(_PAUSE_S)
 
     def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:
         """Return the newest weights if they weren't taken yet."""
@@ -85,3 +109,5 @@ class Control:
                 self.weights_arrived.set()
             case messages.Watch(on=on):
                 self.watched = on
+            case messages.Pause(on=on):
+                self.paused = on

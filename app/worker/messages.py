@@ -38,7 +38,17 @@ class Ready(_Message, frozen=True, tag="ready"):
 
 
 class Started(_Message, frozen=True, tag="started"):
-    """The model is built and training begins."""
+    """The model is built and training begins, or goes on where a checkpoint was taken."""
+
+    timesteps: int = 0
+    notes: tuple[str, ...] = ()
+    """What a checkpoint could not bring back exactly."""
+
+
+class Paused(_Message, frozen=True, tag="paused"):
+    """Training waits, or goes on again."""
+
+    on: bool
 
 
 class Progressed(_Message, frozen=True, tag="progressed"):
@@ -71,7 +81,7 @@ class Failed(_Message, frozen=True, tag="failed"):
     traceback: str
 
 
-FromWorker = Locked | Doors | Ready | Started | Progressed | Measured | Finished | Failed
+FromWorker = Locked | Doors | Ready | Started | Paused | Progressed | Measured | Finished | Failed
 
 
 class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,8 +97,12 @@ class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which file a piece belongs to."""
 
-    name: Literal["model.zip", "preview.png"]
+    name: Literal["model.zip", "preview.png", "checkpoint.zip"]
     last: bool
+    timesteps: int = 0
+    """When it was taken, if it is a checkpoint."""
+    lines: int = 0
+    """How many lines of metrics had been told by then."""
 
 
 class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,6 +124,8 @@ class Train(_Message, frozen=True, tag="train"):
     seed: int
     n_envs: int
     hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
+    resume: bool = False
+    """Whether a checkpoint follows, from which to go on."""
 
 
 class View(_Message, frozen=True, tag="view"):
@@ -133,12 +149,18 @@ class Watch(_Message, frozen=True, tag="watch"):
     on: bool
 
 
+class Pause(_Message, frozen=True, tag="pause"):
+    """Wait until told otherwise, or go on."""
+
+    on: bool
+
+
 class Stop(_Message, frozen=True, tag="stop"):
     """End the job as soon as possible and deliver what there is."""
 
 
 Job = Train | View | Picture
-Command = Job | Watch | Stop
+Command = Job | Watch | Pause | Stop
 
 _COMMANDS = msgspec.json.Decoder(Command)
 

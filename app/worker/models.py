@@ -13,6 +13,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from app.worker import messages
+from app.worker.replayable import Replayable
 
 _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {"PPO": PPO, "DQN": DQN}
 _ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}
@@ -26,7 +27,7 @@ def make_training_envs(env_id: str, n_envs: int) -> VecEnv:
     """
 
     def make() -> gym.Env[Any, Any]:
-        return Monitor(gym.make(env_id))
+        return Replayable(Monitor(gym.make(env_id)))
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
     return DummyVecEnv(makers)
@@ -44,6 +45,14 @@ def build_model(job: messages.Train | messages.View, envs: VecEnv, **changes: An
         **own,
     )
     # The default logger would make a folder, and there is none to write to.
+    model.set_logger(Logger(folder=None, output_formats=[]))
+    return model
+
+
+def load_model(algorithm: str, content: bytes, envs: VecEnv) -> BaseAlgorithm:
+    """Read a model that this worker's kind saved, to go on where it was."""
+    file = io.BytesIO(content)
+    model = _ALGORITHMS[algorithm].load(file, env=envs, device="cpu", force_reset=False)
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
 

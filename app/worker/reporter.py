@@ -3,6 +3,7 @@
 import math
 import time
 from collections import deque
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 from app.worker import messages
 from app.worker.channel import Channel, Control
+from app.worker.keeper import CheckpointKeeper
 from app.worker.models import save_weights
 
 _REPORT_EVERY_S = 0.4
@@ -21,6 +23,17 @@ _SPEED_REPORTS = 12
 """The speed shown is that of the last dozen reports, about five seconds."""
 _MEAN_OVER = 100
 _LINES_PER_MESSAGE = 500
+_STOP_WITHIN_S = 0.5
+_NOTHING_COUNTED: Mapping[str, Any] = {
+    "elapsed_s": 0.0,
+    "lines": 0,
+    "rewards": (),
+    "lengths": (),
+    "episodes": 0,
+    "rollouts": 0,
+    "updates_told": 0,
+    "vec_steps": 0,
+}
 _UPDATE_NAMES = {
     "train/loss": "loss",
     "train/policy_gradient_loss": "policy_loss",
@@ -43,25 +56,51 @@ class StopRequestedError(Exception):
 class Reporter(BaseCallback):
     """Tells the lab what happens, in batches, so that telling costs next to nothing."""
 
-    def __init__(self, total_timesteps: int, channel: Channel, control: Control) -> None:
+    def __init__(
+        self,
+        total_timesteps: int,
+        channel: Channel,
+        control: Control,
+        keeper: CheckpointKeeper,
+        counts: Mapping[str, Any] = _NOTHING_COUNTED,
+    ) -> None:
         super().__init__()
         self._total = total_timesteps
         self._channel = channel
         self._control = control
-        self._began = self._reported = time.perf_counter()
+        self._keeper = keeper
+        self._began = time.perf_counter() - counts["elapsed_s"]
+        self._reported = time.perf_counter()
         self._lines: list[dict[str, messages.Number | str]] = []
-        self._rewards: deque[float] = deque(maxlen=_MEAN_OVER)
-        self._lengths: deque[int] = deque(maxlen=_MEAN_OVER)
-        self._speed: deque[tuple[float, int]] = deque([(self._began, 0)], maxlen=_SPEED_REPORTS)
-        self._episodes = 0
-        self._rollouts = 0
-        self._updates_told = 0
+        self._lines_told: int = counts["lines"]
+        self._rewards: deque[float] = deque(counts["rewards"], maxlen=_MEAN_OVER)
+        self._lengths: deque[int] = deque(counts["lengths"], maxlen=_MEAN_OVER)
+        self._episodes: int = counts["episodes"]
+        self._rollouts: int = counts["rollouts"]
+        self._updates_told: int = counts["updates_told"]
+        self.n_calls = counts["vec_steps"]
+        self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
+        self._stop_seen_at: float | None = None
+
+    def counts(self) -> dict[str, Any]:
+        """Return what has been counted, to go on from it; taken at the start of a rollout."""
+        return {
+            "elapsed_s": time.perf_counter() - self._began,
+            "lines": self._lines_told,
+            "rewards": list(self._rewards),
+            "lengths": list(self._lengths),
+            "episodes": self._episodes,
+            # The rollout that begins now will begin once more.
+            "rollouts": self._rollouts - 1,
+            "updates_told": self._updates_told,
+            "vec_steps": self.n_calls,
+        }
 
     @property
     def updates(self) -> int:
         """How often the model has learned: rollouts on-policy, gradient steps off-policy."""
-        if isinstance(self.model, OnPolicyAlgorithm):
+        if self._is_on_policy:
             return max(0, self._rollouts - 1)
         return int(self.model._n_updates)
 
@@ -73,12 +112,20 @@ class Reporter(BaseCallback):
     def _on_training_start(self) -> None:
         for optimizer in _optimizers(self.model):
             optimizer.register_step_post_hook(self._on_gradient_step)
+        self._speed.append((time.perf_counter(), self.num_timesteps))
         self._report(time.perf_counter())
 
     def _on_rollout_start(self) -> None:
         self._rollouts += 1
-        if isinstance(self.model, OnPolicyAlgorithm):
+        if self._is_on_policy:
             self._tell_update()
+            self._keeper.between_rollouts(self.model, self.counts)
+            return
+        ends = self._control.stop_requested or self._control.paused
+        self._keeper.between_rollouts(self.model, self.counts, now=ends)
+        self._wait_if_paused()
+        if self._control.stop_requested:
+            raise StopRequestedError
 
     def _on_step(self) -> bool:
         if self.locals["dones"].any():
@@ -89,21 +136,51 @@ class Reporter(BaseCallback):
         if now - self._reported >= _REPORT_EVERY_S:
             self._tell_update()
             self._report(now)
-        return not self._control.stop_requested
+        if self._is_on_policy:
+            self._wait_if_paused()
+        return not self._must_stop_here(now)
 
     def _on_gradient_step(self, *_: object) -> None:
-        """Keep in touch during long updates, and stop in the middle of one."""
-        if self._control.stop_requested:
-            raise StopRequestedError
+        """Keep in touch during long updates, and stop or wait in the middle of one."""
         now = time.perf_counter()
+        if self._must_stop_here(now):
+            raise StopRequestedError
         if now - self._reported >= _REPORT_EVERY_S:
             self._report(now)
+        if self._is_on_policy:
+            self._wait_if_paused()
 
     def _on_training_end(self) -> None:
         if not self._control.stop_requested:
             # The last rollout was learned from, too; no further one says so.
             self._rollouts += 1
         self.close()
+
+    @property
+    def _is_on_policy(self) -> bool:
+        return isinstance(self.model, OnPolicyAlgorithm)
+
+    def _must_stop_here(self, now: float) -> bool:
+        """Off-policy, the next rollout is a better place to stop, if it comes soon."""
+        if not self._control.stop_requested:
+            return False
+        if self._is_on_policy:
+            return True
+        self._stop_seen_at = self._stop_seen_at or now
+        return now - self._stop_seen_at > _STOP_WITHIN_S
+
+    def _wait_if_paused(self) -> None:
+        if not self._control.paused or self._control.stop_requested:
+            return
+        self._report(time.perf_counter())
+        self._keeper.deliver()
+        self._channel.send(messages.Paused(on=True))
+        paused_at = time.perf_counter()
+        self._control.wait_while_paused()
+        self._began += time.perf_counter() - paused_at
+        self._speed.clear()
+        self._speed.append((time.perf_counter(), self.num_timesteps))
+        self._channel.send(messages.Paused(on=False))
 
     def _tell_episode(self, reward: float, length: int) -> None:
         self._episodes += 1
@@ -126,6 +203,7 @@ class Reporter(BaseCallback):
             self._add_line(**values)
 
     def _add_line(self, **values: Any) -> None:
+        self._lines_told += 1
         self._lines.append(
             {
                 "t": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",

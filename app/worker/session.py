@@ -6,7 +6,7 @@ import tempfile
 import traceback
 
 from app.worker import framing, messages
-from app.worker.channel import Channel, Control
+from app.worker.channel import Channel, Control, read_file
 
 
 def serve(role: str, descriptor: int) -> None:
@@ -21,9 +21,10 @@ def serve(role: str, descriptor: int) -> None:
         job = messages.decode_command(framing.read(0)[1])
     except EOFError:
         return
+    checkpoint = read_file() if isinstance(job, messages.Train) and job.resume else None
     control = Control()
     try:
-        _run(job, channel, control)
+        _run(job, channel, control, checkpoint)
     except Exception as error:  # noqa: BLE001 - whatever the job raised is what the lab must hear
         channel.send(messages.Failed(reason=_reason(error), traceback=_traceback()))
     sys.stdout.flush()
@@ -43,12 +44,14 @@ def _import_the_heavy_ones() -> None:
     import app.worker.view  # noqa: F401
 
 
-def _run(job: messages.Command, channel: Channel, control: Control) -> None:
+def _run(
+    job: messages.Command, channel: Channel, control: Control, checkpoint: bytes | None
+) -> None:
     match job:
         case messages.Train():
             from app.worker.train import train
 
-            train(job, channel, control)
+            train(job, channel, control, checkpoint)
         case messages.View():
             from app.worker.view import view
 
