@@ -1,11 +1,16 @@
 """The algorithms on offer."""
 
-from app.algorithms.dqn import DQN
+from app.algorithms.a2c import A2C
+from app.algorithms.continuous import CROSSQ, SAC, TD3, TQC
+from app.algorithms.dqn import DQN, QRDQN
 from app.algorithms.ppo import PPO
 from app.algorithms.spec import AlgorithmSpec
+from app.algorithms.trpo import TRPO
 from app.errors import UnknownAlgorithmError
 
-CATALOGUE: dict[str, AlgorithmSpec] = {spec.id: spec for spec in (PPO, DQN)}
+CATALOGUE: dict[str, AlgorithmSpec] = {
+    spec.id: spec for spec in (PPO, A2C, DQN, SAC, TD3, QRDQN, TQC, TRPO, CROSSQ)
+}
 
 _BY_PLAIN_NAME = {spec.id.lower(): spec for spec in CATALOGUE.values()}
 

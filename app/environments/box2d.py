@@ -1,5 +1,6 @@
 """The Box2D family."""
 
+from dataclasses import replace
 from math import pi
 
 from app.environments.spec import ActionKind, EnvSpec, Observed
@@ -66,4 +67,27 @@ BIPEDAL_WALKER = EnvSpec(
     # Its Box2D world lives on from episode to episode, and with it the order of contacts.
     repeats_itself=False,
     former_ids=("BipedalWalker-v2",),
+)
+
+LUNAR_LANDER_CONTINUOUS = replace(
+    LUNAR_LANDER,
+    id="LunarLanderContinuous-v3",
+    name="Lunar Lander, continuous",
+    description="Set a spacecraft down between two flags with engines that can be throttled.",
+    action_kind=ActionKind.CONTINUOUS,
+    n_actions=None,
+    action_shape=(2,),
+    action_labels=("main engine", "side engines"),
+    default_timesteps=300_000,
+    former_ids=("LunarLanderContinuous-v2",),
+)
+
+BIPEDAL_WALKER_HARDCORE = replace(
+    BIPEDAL_WALKER,
+    id="BipedalWalkerHardcore-v3",
+    name="Bipedal Walker, hardcore",
+    description="Walk over ladders, stumps and pitfalls on two legs.",
+    max_episode_steps=2000,
+    default_timesteps=5_000_000,
+    former_ids=("BipedalWalkerHardcore-v2",),
 )

@@ -1,11 +1,34 @@
 """The environments on offer."""
 
-from app.environments.box2d import BIPEDAL_WALKER, LUNAR_LANDER
-from app.environments.classic_control import CARTPOLE
+from app.environments.box2d import (
+    BIPEDAL_WALKER,
+    BIPEDAL_WALKER_HARDCORE,
+    LUNAR_LANDER,
+    LUNAR_LANDER_CONTINUOUS,
+)
+from app.environments.classic_control import (
+    ACROBOT,
+    CARTPOLE,
+    MOUNTAIN_CAR,
+    MOUNTAIN_CAR_CONTINUOUS,
+    PENDULUM,
+)
 from app.environments.spec import EnvSpec
 from app.errors import UnknownEnvironmentError
 
-CATALOGUE: dict[str, EnvSpec] = {spec.id: spec for spec in (CARTPOLE, LUNAR_LANDER, BIPEDAL_WALKER)}
+_OFFERED = (
+    CARTPOLE,
+    LUNAR_LANDER,
+    BIPEDAL_WALKER,
+    ACROBOT,
+    MOUNTAIN_CAR,
+    PENDULUM,
+    MOUNTAIN_CAR_CONTINUOUS,
+    LUNAR_LANDER_CONTINUOUS,
+    BIPEDAL_WALKER_HARDCORE,
+)
+
+CATALOGUE: dict[str, EnvSpec] = {spec.id: spec for spec in _OFFERED}
 
 _FORMER_IDS = {former: spec for spec in CATALOGUE.values() for former in spec.former_ids}
 

@@ -11,6 +11,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.save_util import recursive_getattr
 
 from app.worker import messages
 from app.worker.channel import Channel, Control
@@ -45,8 +46,18 @@ _UPDATE_NAMES = {
     "train/explained_variance": "explained_variance",
     "train/std": "std",
     "train/learning_rate": "learning_rate",
+    "train/actor_loss": "actor_loss",
+    "train/critic_loss": "critic_loss",
+    "train/ent_coef": "ent_coef",
+    "train/ent_coef_loss": "ent_coef_loss",
+    "train/policy_objective": "policy_objective",
+    "train/kl_divergence_loss": "kl_divergence",
+    "train/policy_loss": "policy_loss",
     "rollout/exploration_rate": "exploration_rate",
 }
+_STANDS_FOR_LOSS = ("critic_loss", "value_loss")
+"""Where an algorithm has no loss in one number, its critic's is the one to watch."""
+_UPDATE_LINES_EVERY_S = 0.05
 
 
 class StopRequestedError(Exception):
@@ -82,6 +93,7 @@ class Reporter(BaseCallback):
         self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
         self._stop_seen_at: float | None = None
+        self._update_told_at = -math.inf
 
     def counts(self) -> dict[str, Any]:
         """Return what has been counted, to go on from it; taken at the start of a rollout."""
@@ -106,6 +118,7 @@ class Reporter(BaseCallback):
 
     def close(self) -> None:
         """Send what is left."""
+        self._update_told_at = -math.inf
         self._tell_update()
         self._report(time.perf_counter())
 
@@ -194,11 +207,15 @@ class Reporter(BaseCallback):
         )
 
     def _tell_update(self) -> None:
-        if self.updates == self._updates_told:
+        now = time.perf_counter()
+        if self.updates == self._updates_told or now - self._update_told_at < _UPDATE_LINES_EVERY_S:
             return
-        self._updates_told = self.updates
+        self._updates_told, self._update_told_at = self.updates, now
         logged = self.logger.name_to_value
         values = {ours: logged[name] for name, ours in _UPDATE_NAMES.items() if name in logged}
+        stand_in = next((values[name] for name in _STANDS_FOR_LOSS if name in values), None)
+        if stand_in is not None:
+            values.setdefault("loss", stand_in)
         if values:
             self._add_line(**values)
 
@@ -252,7 +269,8 @@ class Reporter(BaseCallback):
 
 
 def _optimizers(model: BaseAlgorithm) -> list[torch.optim.Optimizer]:
-    return [model.policy.optimizer]
+    names = [name for name in model._get_torch_save_params()[0] if name.endswith("optimizer")]
+    return [recursive_getattr(model, name) for name in names]
 
 
 def _finite(value: Any) -> messages.Number:  # noqa: ANN401 - a number of any library

@@ -12,14 +12,14 @@ from app.worker.channel import Channel, Control
 from app.worker.models import build_model, load_weights
 from app.worker.rendering import draw, make_drawn_env, to_jpeg
 
-_SMALLEST_BUFFER = {"DQN": {"buffer_size": 1}}
+_SMALL_BUFFER = {"buffer_size": 100}
 """A viewer never learns, so it needs no memory of past steps."""
 
 
 def view(job: messages.View, channel: Channel, control: Control) -> None:
     """Send pictures until the lab says stop."""
     env = make_drawn_env(job.env_id)
-    changes = _SMALLEST_BUFFER.get(job.algorithm, {})
+    changes = _SMALL_BUFFER if "buffer_size" in job.hyperparameters else {}
     model = build_model(job, DummyVecEnv([lambda: env]), **changes)
     control.weights_arrived.wait()
     player = _Player(env, model)
