@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LARGEST_BODY = 1 << 20
+_TOO_LARGE = f"The body is larger than {_LARGEST_BODY >> 20} MiB. Send less."
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
 
@@ -37,8 +39,14 @@ _HEADERS = [
 ]
 
 
-class _BodyTooLargeError(Exception):
-    """A request went on after it said, or we say, that it ends."""
+class BodyTooLargeError(HTTPException):
+    """A body went on beyond what is allowed.
+
+    An HTTPException, because FastAPI calls every other error while it reads a body a 400.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(413, _TOO_LARGE)
 
 
 class Guard:
@@ -59,7 +67,7 @@ class Guard:
             return
         try:
             await self._inner(scope, _counting(receive), _hardening(send))
-        except _BodyTooLargeError:
+        except BodyTooLargeError:
             await _refuse(scope, receive, send, 413, "too_large", _TOO_LARGE)
 
     def _problem(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str, str] | None:
@@ -73,9 +81,6 @@ class Guard:
         if not length.isdecimal() or int(length) > _LARGEST_BODY:
             return 413, "too_large", _TOO_LARGE
         return None
-
-
-_TOO_LARGE = f"The body is larger than {_LARGEST_BODY >> 20} MiB. Send less."
 
 
 def _changes_something(scope: Scope) -> bool:
@@ -105,7 +110,7 @@ def _counting(receive: Receive) -> Receive:
         if message["type"] == "http.request":
             received += len(message.get("body", b""))
             if received > _LARGEST_BODY:
-                raise _BodyTooLargeError
+                raise BodyTooLargeError
         return message
 
     return counted

@@ -46,7 +46,7 @@ class Lab:
         self.trainer = Trainer(settings, folder, self._storage, self._pool)
         self.previews = Previews(folder, memory_mb=settings.worker_memory)
         self.lag = LagProbe()
-        self._sandbox: asyncio.Future[Sandbox] | None = None
+        self._sandbox: asyncio.Task[Sandbox] | None = None
         self._tasks = Tasks()
         self._opened_at = time.monotonic()
 
@@ -58,9 +58,8 @@ class Lab:
     async def sandbox(self) -> Sandbox:
         """Return how well workers are locked in, waiting for the check if need be."""
         if self._sandbox is None:
-            self._sandbox = asyncio.get_running_loop().create_future()
-            self._sandbox.set_result(await check_sandbox())
-        return await self._sandbox
+            self._sandbox = self._tasks.start(check_sandbox(), name="check the sandbox")
+        return await asyncio.shield(self._sandbox)
 
     async def open(self) -> None:
         """Check the sandbox, go on with the queue, keep workers warm, draw the missing pictures."""

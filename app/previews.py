@@ -8,7 +8,7 @@ from pathlib import Path
 from app.tasks import Tasks
 from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
 from app.worker import messages
-from storage.run_folder import RunsFolder, write_atomically
+from storage.run_folder import RunsFolder
 
 _WITHIN_S = 60.0
 _LARGEST = 4 << 20
@@ -48,11 +48,12 @@ class Previews:
             PreviewError: if it can't be drawn.
         """
         path = self._folder.preview(env_id)
+        if await asyncio.to_thread(path.is_file):
+            return path
         async with self._one_at_a_time:
-            if not path.is_file():
+            if not await asyncio.to_thread(path.is_file):
                 content = await self._draw(env_id)
-                path.parent.mkdir(exist_ok=True)
-                await asyncio.to_thread(write_atomically, path, content)
+                await asyncio.to_thread(self._folder.save_preview, env_id, content)
         return path
 
     async def close(self) -> None:

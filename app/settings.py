@@ -213,7 +213,7 @@ def _number(field: str, raw: str, source: str, kind: type[int] | type[float]) ->
         number = kind(raw)
     except ValueError:
         number = least - 1
-    if number < least or (most is not None and number > most):
+    if not number >= least or (most is not None and number > most):
         upper = f" to {most}" if most is not None else " upwards"
         raise SettingsError(f"{source} must be a number from {least}{upper}, got {raw!r}.")
     return number

@@ -22,6 +22,11 @@ class Tasks:
         task.add_done_callback(self._ended)
         return task
 
+    async def wait(self, seconds: float) -> None:
+        """Wait until all tasks have ended, at most so long."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=seconds)
+
     async def cancel(self) -> None:
         """End all tasks and wait until they have."""
         tasks = list(self._running)

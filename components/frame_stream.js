@@ -26,7 +26,6 @@ export default {
     url() { this.clear(); this.reconnect(); },
   },
   mounted() {
-    this.drawn = 0;
     this.arrivals = [];
     this.onVisibility = () => this.reconnect();
     document.addEventListener("visibilitychange", this.onVisibility);
@@ -66,8 +65,9 @@ export default {
       let seen = 0;
       socket.onopen = () => { this.retry = FIRST_RETRY_MS; };
       socket.onmessage = (event) => {
-        socket.send("ack");
-        this.show(socket, event.data, ++seen);
+        this.show(socket, event.data, ++seen).finally(() => {
+          if (socket.readyState === WebSocket.OPEN) socket.send("ack");
+        });
       };
       socket.onclose = (event) => {
         if (socket !== this.socket || this.gone || event.code === UNKNOWN_RUN) return;

@@ -38,10 +38,12 @@ class HyperparameterField:
             return [read_number(part) for part in raw.split(",")]
         return read_number(raw)
 
-    def say(self, error: str | None) -> None:
-        """Show an error under the field, or none."""
+    def say(self, error: str | None) -> bool:
+        """Show an error under the field, or none; return whether the field can."""
         if isinstance(self.element, ValidationElement):
             self.element.error = error
+            return True
+        return False
 
     def _make(self, on_change: Callable[[], object]) -> ui.input | ui.select | ui.checkbox:
         name, default = self._label, self._parameter.default

@@ -31,7 +31,6 @@ class LiveFeed:
         on_reset: Callable[[], None],
     ) -> None:
         self._on_reset = on_reset
-        self._status: RunStatus | None = None
         with head:
             self._badge = StatusBadge()
             with _button("Reset", self._reset, "lab-quiet"):
@@ -72,11 +71,6 @@ class LiveFeed:
         self._pause.set_visibility(status is RunStatus.RUNNING)
         self._stop.set_visibility(status is not None and status.is_active)
         self._resume.set_visibility(run is not None and _can_go_on(run))
-        if status is not self._status:
-            # Whatever was asked for has happened.
-            self._status = status
-            for button in (self._pause, self._resume, self._stop):
-                button.props(remove="loading")
 
     def _reset(self) -> None:
         self._stage.clear_picture()

@@ -67,6 +67,8 @@ class LearningCurve:
         self._chart.set_visibility(False)
         self._told = 0
         self._is_begun = False
+        self.is_ready = False
+        """Whether the browser has the chart."""
 
     def begin(self, lines: Iterable[JsonObject], told: int, threshold: float | None) -> None:
         """Draw the shape of what was there before; `told` is the number of its last line."""
@@ -98,7 +100,12 @@ class LearningCurve:
 
     def on_ready(self, handler: Callable[[], Awaitable[None]]) -> None:
         """Call `handler` once the browser has the chart."""
-        self._chart.on("ready", handler)
+
+        async def ready() -> None:
+            self.is_ready = True
+            await handler()
+
+        self._chart.on("ready", ready)
 
 
 def _columns(lines: Iterable[JsonObject]) -> tuple[Columns, Columns]:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from nicegui import ui
+from nicegui.elements.mixins.validation_element import ValidationElement
 from pydantic import ValidationError
 
 from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
@@ -118,18 +119,21 @@ class SetupForm:
     def _say(self, problem: InputError | None) -> None:
         where = problem.field or "" if problem else ""
         text = str(problem) if problem else None
+        is_said = False
         for name, field in self._hyperparameters.items():
-            field.say(text if where == _PREFIX + name else None)
-        plain = {
+            is_mine = where == _PREFIX + name
+            is_said |= field.say(text if is_mine else None) and is_mine
+        plain: dict[str, ValidationElement[Any]] = {
             "total_timesteps": self._timesteps,
             "n_envs": self._n_envs,
             "seed": self._seed,
             "name": self._name,
+            "algorithm": self._algorithm,
         }
         for name, element in plain.items():
             element.error = text if where == name else None
-        self._algorithm.error = text if where == "algorithm" else None
-        self._error.set_text("" if where else text or "")
+        is_said |= where in plain
+        self._error.set_text("" if is_said else text or "")
         self._train.set_enabled(problem is None)
         self._why_not.set_text(text or "")
         self._why_not.set_visibility(problem is not None)

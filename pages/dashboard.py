@@ -86,7 +86,9 @@ class Dashboard:
             feed.changed.subscribe(self._take_back)
             feed.changed.subscribe(self._refresh)
         self._refresh()
-        await self._begin_curve()
+        # Before the browser has the chart, its `ready` draws the curve.
+        if self._curve.is_ready:
+            await self._begin_curve()
         await self._list_runs()
 
     def _setup_column(self) -> None:
@@ -160,7 +162,7 @@ class Dashboard:
             return
         try:
             await wish(self._feed.run.id)
-        except WrongStateError as error:
+        except (WrongStateError, RunNotFoundError) as error:
             ui.notify(str(error), type="negative")
 
     def _reset(self) -> None:

@@ -6,6 +6,7 @@ from nicegui import ui
 
 from app.lab import Lab
 from app.training.trainer import Trainer
+from app.training.trash import UNDO_WITHIN_S
 from components.metrics import format_number
 from components.panel import EmptyState, panel
 from components.progress import format_seconds
@@ -15,7 +16,6 @@ from storage.errors import RunNotFoundError, WrongStateError
 from storage.records import RunFilter, RunRecord
 
 _PER_PAGE = 50
-_UNDO_WITHIN_S = 10.0
 _COLUMNS = (
     "Status",
     "Name",
@@ -50,7 +50,7 @@ class RunTable:
         with ui.element("div").classes("lab-undo").props('role="status"') as self._undo_bar:
             self._undo_text = ui.label()
             _action("Undo", self._undo)
-        self._undo_timer = ui.timer(_UNDO_WITHIN_S, self._hide_undo, active=False, immediate=False)
+        self._undo_timer: ui.timer | None = None
         self._hide_undo()
         self._empty = EmptyState("No runs yet", "Open Train, pick an environment and press Train.")
         with ui.element("table").classes("lab-table") as self._table:
@@ -59,6 +59,7 @@ class RunTable:
                     with ui.element("th").classes("is-number" if name in _NUMBERS else ""):
                         ui.label(name).classes("lab-label")
             self._body = ui.element("tbody")
+        self._dialogs = ui.element()
         self._more = ui.button("Show more", on_click=self._show_more, color=None)
         self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
         trainer.run_changed.subscribe(self.refresh)
@@ -95,20 +96,28 @@ class RunTable:
                 _action("Delete", lambda: self._delete(run))
 
     async def _rename(self, run: RunRecord) -> None:
-        name = await _ask_for_name(run.name)
-        if name is not None:
+        # Not in the row: it is drawn anew whenever a run changes, and the dialog would close.
+        with self._dialogs:
+            name = await _ask_for_name(run.name)
+        if name is None:
+            return
+        try:
             await self._trainer.change(run.id, name=name)
+        except RunNotFoundError as error:
+            ui.notify(str(error), type="negative")
 
     async def _delete(self, run: RunRecord) -> None:
         try:
             await self._trainer.delete(run.id)
-        except WrongStateError as error:
+        except (WrongStateError, RunNotFoundError) as error:
             ui.notify(str(error), type="negative")
             return
         self._deleted = run
         self._undo_text.set_text(f"{run.name} was deleted.")
+        self._hide_undo()
         self._undo_bar.set_visibility(True)
-        self._undo_timer.activate()
+        with self._undo_bar:
+            self._undo_timer = ui.timer(UNDO_WITHIN_S, self._hide_undo, once=True, immediate=False)
 
     async def _undo(self) -> None:
         self._hide_undo()
@@ -120,7 +129,9 @@ class RunTable:
 
     def _hide_undo(self) -> None:
         self._undo_bar.set_visibility(False)
-        self._undo_timer.deactivate()
+        if self._undo_timer is not None:
+            self._undo_timer.cancel()
+            self._undo_timer = None
 
     async def _show_more(self) -> None:
         self._limit += _PER_PAGE

@@ -60,7 +60,7 @@ def _state(lab: Lab, sandbox: Sandbox) -> None:
         workers.set_text(f"Workers {trainer.active}/{trainer.limit}{queued}")
 
     show_workers()
-    trainer.run_changed.subscribe(show_workers)
+    trainer.load_changed.subscribe(show_workers)
 
 
 def _sandbox_words(sandbox: Sandbox) -> str:

@@ -17,6 +17,13 @@ class DatabaseTooNewError(StorageError):
         )
 
 
+class DatabaseUnusableError(StorageError):
+    """The database can't be opened or read."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"The database {path} can't be used ({reason}). Is it a lab's database?")
+
+
 class RunsFolderInUseError(StorageError):
     """Another server works in this runs folder."""
 

@@ -28,7 +28,7 @@ class MetricsWriter:
     def append(self, lines: Iterable[JsonObject]) -> list[JsonObject]:
         """Write the lines, each with its number `n` in front, and return them as written."""
         numbered: list[JsonObject] = [
-            {"n": n, **line} for n, line in enumerate(lines, start=self.count + 1)
+            {**line, "n": n} for n, line in enumerate(lines, start=self.count + 1)
         ]
         self._file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in numbered))
         self._file.flush()

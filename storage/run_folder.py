@@ -1,9 +1,11 @@
 """Where things lie below the runs folder: nobody else joins paths."""
 
 import fcntl
+import hashlib
 import os
 import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -42,8 +44,9 @@ class RunFolder:
         found = [CheckpointFile(path) for path in self._checkpoints.glob("*.zip")]
         return sorted((c for c in found if c.is_whole), key=lambda c: c.timesteps)
 
-    def save_checkpoint(self, content: bytes, facts: JsonObject, *, keep: int) -> None:
+    def save_checkpoint(self, content: bytes | bytearray, facts: JsonObject, *, keep: int) -> None:
         """Store a checkpoint taken at `facts["timesteps"]` and drop all but the newest."""
+        facts = {**facts, "sha256": hashlib.sha256(content).hexdigest()}
         self._checkpoints.mkdir(exist_ok=True)
         file = CheckpointFile(self._checkpoints / f"{facts['timesteps']}.zip")
         write_atomically(file.path, content)
@@ -71,12 +74,12 @@ class RunFolder:
         """What the worker printed, and the traceback if it failed."""
         return self.path / "worker.log"
 
-    @property
-    def artifacts(self) -> dict[str, Path]:
-        """The downloadable files that exist, by name."""
-        offered = (self.model, self.config, self.metrics)
-        files = {file.name: file for file in offered if file.is_file()}
-        return files | {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
+    def artifacts(self) -> dict[str, "Artifact"]:
+        """Return the downloadable files that exist, by name."""
+        offered = {path.name: path for path in (self.model, self.config, self.metrics)}
+        offered |= {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
+        found = {name: Artifact.at(path) for name, path in offered.items()}
+        return {name: artifact for name, artifact in found.items() if artifact is not None}
 
     def create(self, config: JsonObject) -> None:
         """Make the folder with its config.json."""
@@ -86,6 +89,24 @@ class RunFolder:
     def save_config(self, config: JsonObject) -> None:
         """Write config.json."""
         write_atomically(self.config, msgspec.json.format(msgspec.json.encode(config), indent=2))
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of a run that can be downloaded."""
+
+    path: Path
+    size: int
+    created_at: datetime
+
+    @classmethod
+    def at(cls, path: Path) -> "Artifact | None":
+        """Look at a file; it may be gone by now."""
+        try:
+            facts = path.stat()
+        except FileNotFoundError:
+            return None
+        return cls(path, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +134,15 @@ class CheckpointFile:
         """Return what the lab knew when it was taken."""
         facts: JsonObject = msgspec.json.decode(self.facts_path.read_bytes())
         return facts
+
+    def is_good(self) -> bool:
+        """Whether it still holds what was stored; it is never opened outside a worker."""
+        try:
+            with self.path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return bool(digest == self.facts()["sha256"])
+        except (OSError, KeyError, msgspec.MsgspecError):
+            return False
 
     def remove(self) -> None:
         """Delete it."""
@@ -143,6 +173,11 @@ class RunsFolder:
     def preview(self, env_id: str) -> Path:
         """Return where the picture of an environment of the catalogue lies."""
         return self.previews / f"{env_id.replace('/', '-')}.png"
+
+    def save_preview(self, env_id: str, content: bytes) -> None:
+        """Keep the picture of an environment."""
+        self.previews.mkdir(exist_ok=True)
+        write_atomically(self.preview(env_id), content)
 
     def claim(self) -> IO[str]:
         """Make the folder ours; the claim lasts until the returned file is closed.
@@ -184,7 +219,7 @@ class RunsFolder:
         return self.path / ".trash" / run_id
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | bytearray) -> None:
     """Write a file so that it is there whole or not at all, also after a crash."""
     temporary = path.with_name(f".{path.name}.part")
     try:

@@ -110,18 +110,24 @@ def orphaned_runs() -> tuple[RunRecord, ...]:
     return tuple(_record(row) for row in RunRow.select().where(owned))
 
 
-def move_run(
-    run_id: str, target: RunStatus, *, wish: str = "", error: str | None = None
-) -> RunRecord:
+def interrupted_runs() -> tuple[RunRecord, ...]:
+    """Return the runs that something from outside ended, longest ago first."""
+    broken = RunRow.select().where(
+        RunRow.status == RunStatus.INTERRUPTED, RunRow.deleted_at.is_null(), ~RunRow.archived
+    )
+    return tuple(_record(row) for row in broken.order_by(RunRow.finished_at))
+
+
+def move_run(run_id: str, target: RunStatus, *, error: str | None = None) -> RunRecord:
     """Take a run one step further in its life and return it.
 
     Raises:
         RunNotFoundError: if there is no such run.
-        WrongStateError: if the run's life has no such step; `wish` completes its sentence.
+        WrongStateError: if the run's life has no such step.
     """
     run = get_run(run_id)
     if target not in ALLOWED_STEPS[run.status]:
-        raise WrongStateError(run.id, run.status, wish or f"become {target}")
+        raise WrongStateError(run.id, run.status, f"become {target}")
     now = datetime.now(UTC)
     values: dict[str, Any] = {"status": target, "updated_at": now, "error": error}
     if target is RunStatus.QUEUED:
@@ -182,10 +188,11 @@ def restore_run(run_id: str) -> RunRecord:
     return get_run(run_id)
 
 
-def erase_run(run_id: str) -> None:
-    """Forget a hidden run and its events for good."""
+def erase_run(run_id: str) -> bool:
+    """Forget a hidden run and its events for good; return whether there was one."""
     hidden = (RunRow.id == run_id) & RunRow.deleted_at.is_null(False)
-    RunRow.delete().where(hidden).execute()  # type: ignore[misc]  # the stubs of peewee trip here
+    # The stubs of peewee trip over `delete`.
+    return bool(RunRow.delete().where(hidden).execute())  # type: ignore[misc]
 
 
 def hidden_runs() -> tuple[str, ...]:
@@ -219,13 +226,22 @@ def _conditions(wanted: RunFilter) -> list[Any]:
 
 def _beyond(field: Field, position: tuple[str, str], *, falls: bool) -> Expression:
     value, run_id = position
-    converted = datetime.fromisoformat(value) if field.name.endswith("_at") else value
+    converted = _cursor_value(field, value)
     expression: Expression
     if falls:
         expression = (field < converted) | ((field == converted) & (RunRow.id < run_id))
     else:
         expression = (field > converted) | ((field == converted) & (RunRow.id > run_id))
     return expression
+
+
+def _cursor_value(field: Field, text: str) -> object:
+    try:
+        if field.name.endswith("_at"):
+            return datetime.fromisoformat(text)
+        return int(text) if field.name == "timesteps" else text
+    except ValueError:
+        raise BadCursorError from None
 
 
 def _write_cursor(value: object, run_id: str) -> str:

@@ -30,7 +30,8 @@ def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A real server process that tests share; those that harm it start their own."""
-    with LabServer(tmp_path_factory.mktemp("shared-lab"), free_port()) as lab:
+    folder = tmp_path_factory.mktemp("shared-lab")
+    with LabServer(folder, free_port(), RL_LAB_WORKERS="1") as lab:
         yield lab
 
 
@@ -40,6 +41,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
     started: list[LabServer] = []
 
     def start(folder: Path | None = None, **settings: str) -> LabServer:
+        settings = {"RL_LAB_WORKERS": "1", **settings}
         lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
         started.append(lab)
         return lab.start()

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"])
 async def list_artifacts(run_id: str, trainer: TheTrainer) -> Listing[Artifact]:
     """List the files that can be downloaded."""
     run = await trainer.get(run_id)
-    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
+    files = await asyncio.to_thread(trainer.folder(run.id).artifacts)
     return Listing(items=Artifact.of(run.id, files))
 
 
@@ -27,8 +27,8 @@ async def list_artifacts(run_id: str, trainer: TheTrainer) -> Listing[Artifact]:
 async def download(run_id: str, name: str, trainer: TheTrainer) -> FileResponse:
     """Download one file."""
     run = await trainer.get(run_id)
-    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
+    files = await asyncio.to_thread(trainer.folder(run.id).artifacts)
     if name not in files:
         raise HTTPException(404)
-    file = files[name]
-    return FileResponse(file, media_type=_TYPES[file.suffix], filename=name)
+    path = files[name].path
+    return FileResponse(path, media_type=_TYPES[path.suffix], filename=name)

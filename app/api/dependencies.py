@@ -1,6 +1,7 @@
 """What every route may ask for."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends
@@ -27,5 +28,13 @@ TheTrainer = Annotated[Trainer, Depends(_trainer)]
 
 async def describe(run: RunRecord, trainer: Trainer) -> Run:
     """Return a run as the API answers it, with the files it has right now."""
-    files = await asyncio.to_thread(lambda: trainer.folder(run.id).artifacts)
-    return Run.of(run, files)
+    return (await describe_all([run], trainer))[0]
+
+
+async def describe_all(runs: Sequence[RunRecord], trainer: Trainer) -> list[Run]:
+    """Return several runs, looking at the files of all of them in one go."""
+
+    def look() -> list[Run]:
+        return [Run.of(run, trainer.folder(run.id).artifacts()) for run in runs]
+
+    return await asyncio.to_thread(look)

@@ -96,6 +96,8 @@ async def _no_picture(_: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if error.status_code == 413:
+        return error_answer(413, "too_large", error.detail)
     phrase = HTTPStatus(error.status_code).phrase
     message = {
         404: f"There is nothing at {request.url.path[:200]}.",

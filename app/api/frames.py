@@ -45,6 +45,8 @@ async def frames(
     try:
         feed = await trainer.feed(run_id)
     except RunNotFoundError:
+        # A browser hears the code only of a connection that was open.
+        await socket.accept()
         await socket.close(_UNKNOWN_RUN)
         return
     await socket.accept()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-from app.api.dependencies import TheTrainer, describe
+from app.api.dependencies import TheTrainer, describe, describe_all
 from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing, Run
 from app.errors import InputError
@@ -71,7 +71,7 @@ async def list_runs(query: Annotated[RunQuery, Query()], trainer: TheTrainer) ->
     page = await trainer.list(
         _filter(query), sort=query.sort, limit=query.limit, cursor=query.cursor
     )
-    return Listing(items=[await describe(run, trainer) for run in page.items], next=page.next)
+    return Listing(items=await describe_all(page.items, trainer), next=page.next)
 
 
 @router.get("/{run_id}")
@@ -84,12 +84,12 @@ async def get(run_id: str, trainer: TheTrainer) -> Run:
 async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
     """Rename a run, or change its notes, tags, budget or whether it is archived."""
     values = changes.model_dump(exclude_none=True)
-    if (budget := values.pop("total_timesteps", None)) is not None:
-        await trainer.extend(run_id, budget)
     if "tags" in values:
         values["tags_json"] = values.pop("tags")
     if not values.get("name", "-").strip():
         raise InputError("name must not be empty.", field="name")
+    if (budget := values.pop("total_timesteps", None)) is not None:
+        await trainer.extend(run_id, budget)
     return await describe(await trainer.change(run_id, **values), trainer)
 
 

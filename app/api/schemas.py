@@ -1,13 +1,13 @@
 """The shapes of what the API answers."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
 from app.environments.spec import EnvSpec
+from storage import run_folder
 from storage.records import EventRecord, RunRecord, RunStatus
 
 T = TypeVar("T")
@@ -29,13 +29,13 @@ class Artifact(BaseModel):
     url: str
 
     @classmethod
-    def of(cls, run_id: str, files: Mapping[str, Path]) -> list["Artifact"]:
+    def of(cls, run_id: str, files: Mapping[str, run_folder.Artifact]) -> list["Artifact"]:
         """Describe the files of a run."""
         return [
             cls(
                 name=name,
-                size=file.stat().st_size,
-                created_at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
+                size=file.size,
+                created_at=file.created_at,
                 url=f"/api/runs/{run_id}/artifacts/{name}",
             )
             for name, file in files.items()
@@ -75,7 +75,7 @@ class Run(BaseModel):
     artifacts: list[Artifact]
 
     @classmethod
-    def of(cls, run: RunRecord, files: Mapping[str, Path]) -> "Run":
+    def of(cls, run: RunRecord, files: Mapping[str, run_folder.Artifact]) -> "Run":
         """Describe a run and its files."""
         done = run.progress
         return cls(

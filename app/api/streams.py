@@ -80,7 +80,7 @@ class MetricsStream:
         yield _message("status", {"status": status, "error": self._feed.run.error})
         while True:
             # The status is read before the lines: at the end no line can come after it.
-            now = self._feed.run
+            seen, now = self._feed.version, self._feed.run
             if self._truncations != self._feed.truncations:
                 self._truncations = self._feed.truncations
                 self._told = min(self._told, self._feed.kept_at_truncation)
@@ -93,13 +93,8 @@ class MetricsStream:
             if now.status.is_over and self._told >= self._feed.line_count:
                 yield _message("end", await describe(now, self._trainer))
                 return
-            if not await self._wait():
+            if not await self._feed.wait(seen, _KEEP_ALIVE_S):
                 yield ": still here\n\n"
-
-    async def _wait(self) -> bool:
-        if self._feed.line_count > self._told or self._feed.run.status.is_over:
-            return True
-        return await self._feed.wait(_KEEP_ALIVE_S)
 
     async def _new_lines(self) -> AsyncIterator[str]:
         lines = await self._lines_after(self._told)
@@ -130,14 +125,14 @@ class MetricsStream:
 async def _event_messages(trainer: Trainer, feed: RunFeed, begin: int) -> AsyncIterator[str]:
     told = begin
     while True:
-        over = feed.run.status.is_over
+        seen, over = feed.version, feed.run.status.is_over
         found = await trainer.events(feed.run.id, after=told, limit=500)
         for event in reversed(found):
             told = event.id
             yield _message("log", LogEvent.of(event), number=event.id)
         if over:
             return
-        if not found and not await feed.wait(_KEEP_ALIVE_S):
+        if not found and not await feed.wait(seen, _KEEP_ALIVE_S):
             yield ": still here\n\n"
 
 

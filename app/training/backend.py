@@ -1,4 +1,4 @@
-"""Where a worker runs: a child process here; a cluster would be another class of the same verbs."""
+"""Where a worker runs: a child process of this machine. Nothing else knows that it is one."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from signal import SIGKILL
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -58,28 +58,12 @@ Received = messages.FromWorker | Shown | Piece | HandedOut
 class WorkerGoneError(Exception):
     """The worker closed its line without a goodbye."""
 
+    def __init__(self) -> None:
+        super().__init__("it ended without a word")
+
 
 class ProtocolError(Exception):
     """The worker said something that no honest worker says."""
-
-
-class Worker(Protocol):
-    """The five verbs of a worker, wherever it runs."""
-
-    async def start(self, role: Role) -> messages.Locked:
-        """Start the process and return what it says after locking itself down."""
-
-    def send(self, frame: bytes) -> None:
-        """Give the worker a frame without waiting for it."""
-
-    async def receive(self) -> Received:
-        """Return the next thing the worker says."""
-
-    def stop(self) -> None:
-        """Ask the worker to end its job and deliver what it has."""
-
-    def kill(self) -> None:
-        """End the worker at once."""
 
 
 class LocalWorker:
@@ -199,6 +183,10 @@ class LocalWorker:
         """Wait for the end and return the exit code; negative: the signal that ended it."""
         if self._started is None:
             return 0
+        # asyncio sees the end only once every pipe was read to its end.
+        assert self._process.stdout is not None
+        while await self._process.stdout.read(1 << 16):
+            pass
         code = await self._process.wait()
         await self._listening
         if self._process.stdin is not None:

@@ -9,6 +9,10 @@ from storage.records import Progress, RunStatus
 _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
 
 
+STOP_WITHIN_S = 10.0
+"""So long a worker has to deliver its model after it was asked to stop."""
+
+
 class StopWish(StrEnum):
     """Who wants a run to end."""
 

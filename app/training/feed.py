@@ -45,6 +45,8 @@ class RunFeed:
         self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
         self.has_model = False
         """Whether there is a model to download."""
+        self.version = 0
+        """Grows with every change."""
         self.truncations = 0
         """How often lines were taken back, for those who keep some."""
         self.kept_at_truncation = 0
@@ -119,8 +121,10 @@ class RunFeed:
             self.live_note = note
             self._announce()
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for the next change, at most so long; return whether there was one."""
+    async def wait(self, seen: int, seconds: float) -> bool:
+        """Wait until `version` isn't `seen` any more, at most so long; return whether it is so."""
+        if self.version != seen:
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await self._next_change.wait()
@@ -138,6 +142,7 @@ class RunFeed:
 
     def _announce(self) -> None:
         self.run = replace(self.run, latest=dict(self._latest) or None)
+        self.version += 1
         change, self._next_change = self._next_change, asyncio.Event()
         change.set()
         if self._announcing is None:

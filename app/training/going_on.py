@@ -1,6 +1,5 @@
 """Find the place from which a run goes on, and take back what came after it."""
 
-import zipfile
 from dataclasses import dataclass, replace
 
 from app.environments.catalogue import get_environment
@@ -32,10 +31,11 @@ def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
     broken: list[str] = []
     checkpoint = None
     for candidate in reversed(folder.checkpoints):
-        if _is_good(candidate):
+        if candidate.is_good():
             checkpoint = candidate
             break
         broken.append(candidate.path.name)
+        candidate.remove()
     keep = int(checkpoint.facts()["lines"]) if checkpoint else 0
     dropped = metrics.cut_back(folder.metrics, keep)
     return GoOn(
@@ -45,14 +45,6 @@ def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
         dropped=dropped,
         broken=tuple(broken),
     )
-
-
-def _is_good(checkpoint: CheckpointFile) -> bool:
-    try:
-        with zipfile.ZipFile(checkpoint.path) as archive:
-            return archive.testzip() is None
-    except (OSError, zipfile.BadZipFile):
-        return False
 
 
 def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile | None) -> RunRecord:

@@ -12,7 +12,7 @@ from app.storage_thread import StorageThread
 from app.training.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
 from app.worker import messages
 from storage import events, metrics, runs
-from storage.records import EventLevel, RunRecord, RunStatus
+from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
 from storage.run_folder import RunFolder, RunsFolder
 
 _LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
@@ -37,14 +37,15 @@ class Journal:
         Raises:
             RunNotFoundError: if there is none of this id.
         """
-        run = await self._storage(runs.get_run, run_id)
+        await self._storage(runs.get_run, run_id)
         if (known := self._feeds.get(run_id)) is not None:
             return known
         folder = self._folder.run(run_id)
         lines = await asyncio.to_thread(metrics.tail_lines, folder.metrics, RECENT_LINES)
-        log = await self._storage(events.list_events, run_id, limit=RECENT_EVENTS)
         frame = await asyncio.to_thread(_last_frame, folder)
         has_model = await asyncio.to_thread(folder.model.is_file)
+        # Last and in one call: what is written from now on finds the feed and is added to it.
+        run, log = await self._storage(_run_and_log, run_id)
         # Somebody else may have made it while this one was reading.
         if (known := self._feeds.get(run_id)) is not None:
             return known
@@ -123,6 +124,10 @@ class RunTurns:
         message = f"Solved: mean reward {mean_reward:,.1f} over 100 episodes, step {timesteps:,}."
         data = {"timesteps": timesteps, "mean_reward": mean_reward}
         await self._journal.tell(self._run_id, "solved", message, data=data)
+
+
+def _run_and_log(run_id: str) -> tuple[RunRecord, tuple[EventRecord, ...]]:
+    return runs.get_run(run_id), events.list_events(run_id, limit=RECENT_EVENTS)
 
 
 def _last_frame(folder: RunFolder) -> tuple[messages.FrameHeader, bytes] | None:

@@ -16,6 +16,7 @@ FRAMES_PER_SECOND = 15
 _LINGER_S = 10.0
 """So long a viewer goes on when nobody looks: a reload finds it at work."""
 _UNSENT_WEIGHTS = 1 << 19
+"""A viewer that hasn't read this much gets no newer weights on top."""
 _BUSY = "As many runs are being watched as may be at once. This one is shown when another ends."
 
 _log = logging.getLogger(__name__)
@@ -44,12 +45,14 @@ class LiveView:
         self._showing: asyncio.Task[None] | None = None
         self._viewer: LocalWorker | None = None
         self._weights: bytes | None = None
+        self._has_weights = asyncio.Event()
         feed.frames.on_viewers = self._viewers_changed
         self._viewers_changed()
 
     def give_weights(self, frame: bytes) -> None:
         """Pass the policy's newest weights on to whoever plays it."""
         self._weights = frame
+        self._has_weights.set()
         if self._viewer is not None and self._viewer.unsent_bytes < _UNSENT_WEIGHTS:
             self._viewer.send(frame)
 
@@ -70,6 +73,7 @@ class LiveView:
             self._feed.set_live_note(None)
             self._trainer.send(messages.encode(messages.Watch(on=True)))
             try:
+                await self._has_weights.wait()
                 self._viewer = await self._pool.take()
                 self._viewer.be_patient()
                 await self._pass_on_pictures(self._viewer)

@@ -1,5 +1,6 @@
 """Find out at the start how well workers are locked in here: by trying to break out."""
 
+import asyncio
 import json
 import os
 import tempfile
@@ -11,6 +12,7 @@ from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
 from app.worker import framing, messages
 
 _MEMORY_MB = 256
+_WITHIN_S = 30.0
 _FILES = frozenset({"read", "write", "create"})
 _NETWORK = frozenset({"tcp", "udp"})
 _CHECK_FAILED = "the check itself failed"
@@ -43,12 +45,15 @@ async def check_sandbox() -> Sandbox:
             file.write_text("canary")
         order = {"canary": str(canary), "lab_pid": os.getpid(), "memory_mb": _MEMORY_MB}
         try:
-            locked = await worker.start("canary")
-            worker.send(framing.pack(framing.JSON, json.dumps(order).encode()))
-            said = await worker.receive()
-        except (WorkerGoneError, ProtocolError):
+            async with asyncio.timeout(_WITHIN_S):
+                locked = await worker.start("canary")
+                worker.send(framing.pack(framing.JSON, json.dumps(order).encode()))
+                said = await worker.receive()
+        except (WorkerGoneError, ProtocolError, TimeoutError, OSError):
             return Sandbox(SandboxLevel.NONE, (), (_CHECK_FAILED,))
-        await worker.wait()
+        finally:
+            worker.kill()
+            await worker.wait()
     doors = said.open if isinstance(said, messages.Doors) else (_CHECK_FAILED,)
     return Sandbox(_level(frozenset(doors)), locked.layers, doors)
 

@@ -23,7 +23,7 @@ from app.training.backend import (
     WorkerGoneError,
 )
 from app.training.config import RunConfig
-from app.training.endings import Ending, StopWish
+from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
 from app.training.live_view import LiveView
 from app.training.workers import WorkerPool
@@ -36,7 +36,6 @@ from storage.run_folder import CheckpointFile, RunFolder, write_atomically
 _LARGEST_FILE = 512 << 20
 _MEMORY_MARGIN_MB = 512
 """Beyond its own limit a worker's process needs this much for code and libraries."""
-_STOP_WITHIN_S = 10.0
 _SOLVED_OVER = 100
 _SAVE_EVERY_S = 1.0
 
@@ -94,6 +93,7 @@ class Supervisor:
         self._verdict: str | None = None
         self._traceback = ""
         self._worker: LocalWorker | None = None
+        self._writer: MetricsWriter | None = None
         self._live: LiveView | None = None
         self._heard = self._saved = time.monotonic()
         self._file = bytearray()
@@ -115,20 +115,25 @@ class Supervisor:
     async def follow(self) -> Ending:
         """Train until the end, whatever it is, and return it; nothing is left running."""
         try:
-            self._worker = await self._around.pool.take()
-        except (WorkerGoneError, ProtocolError) as error:
+            worker = await self._around.pool.take()
+        except (WorkerGoneError, ProtocolError, OSError) as error:
             _log.exception("No worker for run %s", self._feed.run.id)
+            await self._tasks.cancel()
             return endings.failed(f"The worker could not be started: {error}.")
-        self._writer = await asyncio.to_thread(MetricsWriter, self._folder.metrics)
         try:
-            return await self._supervise(self._worker)
+            self._writer = await asyncio.to_thread(MetricsWriter, self._folder.metrics)
+            return await self._supervise(worker)
         except OSError as error:
             return endings.no_disk(error)
         finally:
-            await self._clean_up(self._worker)
+            await self._clean_up(worker)
 
     async def _supervise(self, worker: LocalWorker) -> Ending:
-        await self._hand_over_job(worker)
+        try:
+            await self._hand_over_job(worker)
+        except ConnectionError:
+            return endings.lost(await worker.wait(), self._wish)
+        self._worker = worker
         self._live = LiveView(
             self._feed,
             self._config,
@@ -141,10 +146,13 @@ class Supervisor:
         self._tasks.start(self._watch(worker), name=f"watch {self._feed.run.id}")
         if self._wish is not None:
             worker.stop()
+            self._tasks.start(self._insist(), name="insist on the stop")
         ending = None
         while ending is None:
             try:
                 ending = await self._hear(await worker.receive())
+                # Our own disk may have been slow: that isn't the worker's silence.
+                self._heard = time.monotonic()
             except WorkerGoneError:
                 code = await worker.wait()
                 verdict = self._verdict
@@ -207,9 +215,10 @@ class Supervisor:
         if self._heard - self._saved >= _SAVE_EVERY_S:
             await self._save_progress()
 
-    async def _measure(self, lines: tuple[JsonObject, ...]) -> None:
+    async def _measure(self, lines: tuple[messages.Line, ...]) -> None:
+        assert self._writer is not None
         # On disk first, on screen second: nothing that was shown can get lost.
-        written = await asyncio.to_thread(self._writer.append, lines)
+        written = await asyncio.to_thread(self._writer.append, [line.flat() for line in lines])
         self._feed.add_lines(written)
         before = self._feed.run.progress
         after = judge(before, written, self._threshold)
@@ -224,12 +233,13 @@ class Supervisor:
         self._file += piece.content
         if not piece.header.last:
             return
-        content, self._file = bytes(self._file), bytearray()
+        content, self._file = self._file, bytearray()
         match piece.header:
             case messages.BlobHeader(name="model.zip"):
                 await asyncio.to_thread(write_atomically, self._folder.model, content)
                 self._feed.set_has_model()
             case messages.BlobHeader(name="checkpoint.zip", timesteps=timesteps, lines=lines):
+                assert self._writer is not None
                 facts = {"timesteps": timesteps, "lines": min(lines, self._writer.count)}
                 keep = self._around.keep_checkpoints
                 await asyncio.to_thread(self._folder.save_checkpoint, content, facts, keep=keep)
@@ -258,7 +268,7 @@ class Supervisor:
 
     async def _insist(self) -> None:
         """End a worker that doesn't stop when asked."""
-        await asyncio.sleep(_STOP_WITHIN_S)
+        await asyncio.sleep(STOP_WITHIN_S)
         if self._worker is not None:
             self._worker.kill()
 
@@ -274,7 +284,8 @@ class Supervisor:
         worker.kill()
         await worker.wait()
         with suppress(OSError):
-            await asyncio.to_thread(self._writer.close)
+            if self._writer is not None:
+                await asyncio.to_thread(self._writer.close)
             await asyncio.to_thread(self._log_what_was_printed, worker)
             await self._keep_last_frame()
         await self._save_progress()

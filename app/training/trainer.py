@@ -9,19 +9,17 @@ from app.errors import InputError
 from app.events import Event
 from app.settings import Settings
 from app.storage_thread import StorageThread
-from app.tasks import Tasks
 from app.training.config import RunConfig, RunRequest
-from app.training.endings import StopWish
 from app.training.feed import RunFeed
-from app.training.going_on import go_on
-from app.training.journal import Journal, RunTurns
-from app.training.supervisor import Supervisor, Surroundings
+from app.training.journal import Journal
+from app.training.queue import TrainingQueue
+from app.training.supervisor import Surroundings
+from app.training.trash import Trash
 from app.training.workers import WorkerPool
 from storage import events, metrics, runs
 from storage.errors import WrongStateError
 from storage.records import (
     ENDS,
-    EventLevel,
     EventRecord,
     JsonObject,
     Page,
@@ -29,10 +27,7 @@ from storage.records import (
     RunRecord,
     RunStatus,
 )
-from storage.run_folder import CheckpointFile, RunFolder, RunsFolder
-
-_UNDO_WITHIN_S = 10.0
-_STOP_RUNS_WITHIN_S = 10.0
+from storage.run_folder import RunFolder, RunsFolder
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +41,12 @@ class Trainer:
         self._journal = Journal(folder, storage)
         self.run_changed = self._journal.run_changed
         self.run_deleted = Event[str]()
-        """A run was deleted, or its deletion undone."""
-        self.limit = settings.workers
-        self.queued = 0
+        """A run was deleted."""
         self._folder = folder
         self._storage = storage
-        self._around = Surroundings(
+        self._trash = Trash(folder, storage)
+        self._auto_resume = settings.auto_resume
+        around = Surroundings(
             pool=pool,
             storage=storage,
             viewer_slots=asyncio.Semaphore(settings.viewers),
@@ -59,38 +54,40 @@ class Trainer:
             silence_s=settings.worker_silence,
             keep_checkpoints=settings.keep_checkpoints,
         )
-        self._auto_resume = settings.auto_resume
-        self._tasks = Tasks()
-        self._supervisors: dict[str, Supervisor] = {}
-        self._filling = asyncio.Lock()
-        self._is_closing = False
+        self._queue = TrainingQueue(self._journal, folder, storage, around, limit=settings.workers)
+        self.load_changed = self._queue.load_changed
+
+    @property
+    def limit(self) -> int:
+        """How many runs may train at once."""
+        return self._queue.limit
+
+    @property
+    def queued(self) -> int:
+        """How many runs wait for a worker."""
+        return self._queue.waiting
 
     @property
     def active(self) -> int:
         """How many runs have a worker."""
-        return len(self._supervisors)
+        return self._queue.active
 
     async def open(self) -> None:
         """Mark what an earlier server left behind, and go on with the queue."""
         for run in await self._storage(runs.orphaned_runs):
             message = "The server ended while the run was training."
             await self._journal.move(run.id, RunStatus.INTERRUPTED, message, error=message)
-            if self._auto_resume and await self._has_checkpoint(run.id):
-                await self._journal.move(run.id, RunStatus.QUEUED)
-        for run_id in await self._storage(runs.hidden_runs):
-            await self._erase(run_id)
-        await self._fill_workers()
+        if self._auto_resume:
+            for run in await self._storage(runs.interrupted_runs):
+                if await self._has_checkpoint(run.id):
+                    await self._journal.move(run.id, RunStatus.QUEUED)
+        await self._trash.empty()
+        await self._queue.open()
 
     async def close(self) -> None:
         """Ask every run to end and deliver its model, and wait until they have."""
-        self._is_closing = True
-        for supervisor in self._supervisors.values():
-            supervisor.stop(StopWish.SERVER)
-        waited = 0.0
-        while self._supervisors and waited < _STOP_RUNS_WITHIN_S + 1:
-            await asyncio.sleep(0.05)
-            waited += 0.05
-        await self._tasks.cancel()
+        await self._queue.close()
+        await self._trash.close()
 
     async def create(self, request: RunRequest) -> RunRecord:
         """Make a run; it waits until it is started.
@@ -135,7 +132,7 @@ class Trainer:
         if run.status is not RunStatus.CREATED:
             raise WrongStateError(run.id, run.status, "be started. Resume it if it has ended")
         await self._journal.move(run_id, RunStatus.QUEUED)
-        await self._fill_workers()
+        await self._queue.fill()
         run = await self.get(run_id)
         if run.status is RunStatus.QUEUED:
             await self._journal.tell(run_id, "queued", "Waiting for a free worker.")
@@ -150,8 +147,7 @@ class Trainer:
         run = await self.get(run_id)
         if run.status is not RunStatus.RUNNING:
             raise WrongStateError(run.id, run.status, "be paused")
-        self._supervisors[run_id].pause(on=True)
-        return run
+        return self._pause(run, on=True)
 
     async def resume(self, run_id: str) -> RunRecord:
         """Let a paused run go on, or queue an ended one to go on from its last checkpoint.
@@ -161,12 +157,19 @@ class Trainer:
         """
         run = await self.get(run_id)
         if run.status is RunStatus.PAUSED:
-            self._supervisors[run_id].pause(on=False)
-            return run
+            return self._pause(run, on=False)
         await self._check_can_go_on(run)
         await self._journal.move(run_id, RunStatus.QUEUED)
-        await self._fill_workers()
+        await self._queue.fill()
         return await self.get(run_id)
+
+    def _pause(self, run: RunRecord, *, on: bool) -> RunRecord:
+        supervisor = self._queue.supervisor(run.id)
+        if supervisor is None:
+            # It ended a moment ago; the database is about to hear of it.
+            raise WrongStateError(run.id, run.status, "be paused or resumed: it just ended")
+        supervisor.pause(on=on)
+        return run
 
     async def stop(self, run_id: str) -> RunRecord:
         """End a run soon and keep its model.
@@ -177,10 +180,9 @@ class Trainer:
         run = await self.get(run_id)
         if run.status.is_over:
             raise WrongStateError(run.id, run.status, "be stopped")
-        if (supervisor := self._supervisors.get(run_id)) is not None:
-            supervisor.stop(StopWish.PERSON)
-            return run
-        return await self._journal.move(run_id, RunStatus.STOPPED, "Stopped before it began.")
+        await self._queue.stop(run_id)
+        await self._queue.fill()
+        return await self.get(run_id)
 
     async def change(self, run_id: str, **values: Any) -> RunRecord:
         """Change a run's name, notes, tags_json or archived."""
@@ -208,11 +210,9 @@ class Trainer:
         Raises:
             WrongStateError: while it is active.
         """
-        await self._storage(runs.hide_run, run_id)
-        await asyncio.to_thread(self._folder.set_aside, run_id)
+        await self._trash.put(run_id)
         self._journal.forget(run_id)
         self.run_deleted.emit(run_id)
-        self._tasks.start(self._erase_later(run_id), name=f"erase {run_id}")
 
     async def restore(self, run_id: str) -> RunRecord:
         """Bring a deleted run back.
@@ -220,9 +220,7 @@ class Trainer:
         Raises:
             RunNotFoundError: if the ten seconds are over.
         """
-        run = await self._storage(runs.restore_run, run_id)
-        await asyncio.to_thread(self._folder.take_back, run_id)
-        return self._journal.announce(run)
+        return self._journal.announce(await self._trash.take_back(run_id))
 
     async def get(self, run_id: str) -> RunRecord:
         """Return a run with its newest numbers.
@@ -273,37 +271,7 @@ class Trainer:
 
     def _fresh(self, run: RunRecord) -> RunRecord:
         feed = self._journal.live(run.id)
-        return feed.run if feed is not None and run.id in self._supervisors else run
-
-    async def _fill_workers(self) -> None:
-        """Give every free worker a run from the queue."""
-        async with self._filling:
-            waiting = () if self._is_closing else await self._storage(runs.queued_runs)
-            free = max(0, self.limit - self.active)
-            for run in waiting[:free]:
-                await self._begin(run.id)
-            self.queued = max(0, len(waiting) - free)
-
-    async def _begin(self, run_id: str) -> None:
-        run = await self._journal.move(run_id, RunStatus.STARTING)
-        feed = await self.feed(run_id)
-        checkpoint = await self._go_on(run, feed) if run.started_at is not None else None
-        supervisor = self._supervisors[run_id] = Supervisor(
-            feed,
-            self.folder(run_id),
-            RunConfig.model_validate(run.config),
-            self._around,
-            checkpoint=checkpoint,
-            listener=RunTurns(self._journal, run_id),
-        )
-        self._tasks.start(self._follow(feed, supervisor), name=f"train {run_id}")
-
-    async def _follow(self, feed: RunFeed, supervisor: Supervisor) -> None:
-        run_id = feed.run.id
-        ending = await supervisor.follow()
-        await self._journal.move(run_id, ending.status, ending.message, error=ending.error)
-        self._supervisors.pop(run_id, None)
-        await self._fill_workers()
+        return feed.run if feed is not None and self._queue.supervisor(run.id) is not None else run
 
     async def _check_can_go_on(self, run: RunRecord) -> None:
         if run.status not in ENDS:
@@ -316,33 +284,6 @@ class Trainer:
 
     async def _has_checkpoint(self, run_id: str) -> bool:
         return bool(await asyncio.to_thread(lambda: self.folder(run_id).checkpoints))
-
-    async def _go_on(self, run: RunRecord, feed: RunFeed) -> CheckpointFile | None:
-        """Take a run back to its last good checkpoint, and say what that cost."""
-        there = await asyncio.to_thread(go_on, run, self.folder(run.id))
-        await self._storage(runs.save_progress, run.id, there.run.progress, None)
-        feed.cut_back(there.run, there.lines)
-        for name in there.broken:
-            message = f"Checkpoint {name} could not be read and was left out."
-            await self._journal.tell(run.id, "checkpoint_broken", message, level=EventLevel.WARNING)
-        if there.dropped:
-            first = feed.line_count + 1
-            message = (
-                f"Metrics after step {there.run.progress.timesteps:,} were dropped: "
-                f"lines {first} to {feed.line_count + there.dropped}."
-            )
-            data = {"first": first, "last": feed.line_count + there.dropped}
-            await self._journal.tell(run.id, "metrics_dropped", message, data=data)
-        return there.checkpoint
-
-    async def _erase_later(self, run_id: str) -> None:
-        await asyncio.sleep(_UNDO_WITHIN_S)
-        if run_id in await self._storage(runs.hidden_runs):
-            await self._erase(run_id)
-
-    async def _erase(self, run_id: str) -> None:
-        await self._storage(runs.erase_run, run_id)
-        await asyncio.to_thread(self._folder.empty_trash, run_id)
 
 
 def _describe(config: RunConfig) -> str:

@@ -17,7 +17,7 @@ class WorkerPool:
     """Starts workers, each for one job; a few wait with everything imported."""
 
     def __init__(self, *, warm: int, memory_mb: int) -> None:
-        self.promised_layers: tuple[str, ...] | None = None
+        self.promised_layers: tuple[str, ...] = ()
         """What the check at the start found; a worker with less is not used."""
         self._wanted = warm
         self._memory_mb = memory_mb
@@ -64,7 +64,7 @@ class WorkerPool:
     def _check(self, worker: LocalWorker, said: Received) -> None:
         if not isinstance(said, messages.Ready):
             raise ProtocolError("it did not say that it is ready")
-        if self.promised_layers not in (None, worker.layers):
+        if not set(self.promised_layers) <= set(worker.layers):
             raise ProtocolError("it is not locked down as the check at the start was")
 
     async def _keep_warm(self) -> None:

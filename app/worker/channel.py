@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -31,9 +31,8 @@ class Channel:
 
     def send_weights(self, header: messages.WeightsHeader, weights: bytes) -> None:
         """Hand out the policy, for another worker to play."""
-        if len(weights) + _CHUNK < framing.MAX_FRAME:
-            head = msgspec.json.encode(header)
-            self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
+        head = msgspec.json.encode(header)
+        self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
 
     def send_file(self, name: str, content: bytes, *, timesteps: int = 0, lines: int = 0) -> None:
         """Deliver a file in pieces; the lab stores it once the last one is there."""
@@ -78,9 +77,10 @@ class Control:
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
 
-    def wait_while_paused(self) -> None:
-        """Return as soon as the lab says go on, or stop."""
+    def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
+        """Return as soon as the lab says go on, or stop; call `meanwhile` every now and then."""
         while self.paused and not self.stop_requested:
+            meanwhile()
             time.sleep(_PAUSE_S)
 
     def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:

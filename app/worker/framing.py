@@ -6,7 +6,7 @@ Standard library only: the boot speaks this before anything else is imported.
 import os
 import struct
 
-MAX_FRAME = 1 << 20
+MAX_FRAME = 32 << 20
 """Nothing longer is ever accepted."""
 
 HEADER = struct.Struct("!I")

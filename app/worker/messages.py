@@ -1,6 +1,6 @@
 """What the lab and a worker say to each other; decoded strictly, never unpickled."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -8,6 +8,9 @@ from app.worker import framing
 
 Number = float | int | None
 """A measured value; None where it isn't finite."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""How many of something; no larger than what every reader of JSON can hold."""
 
 MAX_TEXT = 2_000
 
@@ -40,7 +43,7 @@ class Ready(_Message, frozen=True, tag="ready"):
 class Started(_Message, frozen=True, tag="started"):
     """The model is built and training begins, or goes on where a checkpoint was taken."""
 
-    timesteps: int = 0
+    timesteps: Count = 0
     notes: tuple[str, ...] = ()
     """What a checkpoint could not bring back exactly."""
 
@@ -54,18 +57,39 @@ class Paused(_Message, frozen=True, tag="paused"):
 class Progressed(_Message, frozen=True, tag="progressed"):
     """How far training has come; sent about twice a second while anything moves."""
 
-    timesteps: int
-    vec_steps: int
-    updates: int
-    episodes: int
+    timesteps: Count
+    vec_steps: Count
+    updates: Count
+    episodes: Count
     elapsed_s: float
     fps: float | None
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of metrics: when it was, and what was measured."""
+
+    t: str
+    timesteps: Count
+    vec_steps: Count
+    updates: Count
+    episode: Count
+    elapsed_s: float
+    fps: Number
+    progress: float
+    values: dict[str, Number]
+
+    def flat(self) -> dict[str, Number | str]:
+        """Return it as one object; what says when it was can't be overwritten."""
+        return {**self.values, **{name: getattr(self, name) for name in _WHEN}}
+
+
+_WHEN = tuple(name for name in Line.__struct_fields__ if name != "values")
 
 
 class Measured(_Message, frozen=True, tag="measured"):
     """New lines of metrics, oldest first."""
 
-    lines: tuple[dict[str, Number | str], ...]
+    lines: tuple[Line, ...]
 
 
 class Finished(_Message, frozen=True, tag="finished"):
@@ -88,8 +112,8 @@ class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What a picture shows."""
 
     kind: Literal["training", "evaluation", "preview", "replay"]
-    episode: int
-    step: int
+    episode: Count
+    step: Count
     reward: float
     return_: float = msgspec.field(name="return")
 
@@ -99,17 +123,17 @@ class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     name: Literal["model.zip", "preview.png", "checkpoint.zip"]
     last: bool
-    timesteps: int = 0
+    timesteps: Count = 0
     """When it was taken, if it is a checkpoint."""
-    lines: int = 0
+    lines: Count = 0
     """How many lines of metrics had been told by then."""
 
 
 class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the weights were taken."""
 
-    episode: int
-    timesteps: int
+    episode: Count
+    timesteps: Count
 
 
 # From the lab to a worker.

@@ -57,7 +57,10 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
             self._generator.state = episode.random_state
         observation, _ = self.reset(seed=episode.seed)
         for action in episode.actions:
-            observation, *_ = self.step(action)
+            observation, _, terminated, truncated, _ = self.step(action)
+            if terminated or truncated:
+                # It went elsewhere; the caller sees that by what is observed.
+                break
         return observation
 
     @property

@@ -82,7 +82,7 @@ class Reporter(BaseCallback):
         self._keeper = keeper
         self._began = time.perf_counter() - counts["elapsed_s"]
         self._reported = time.perf_counter()
-        self._lines: list[dict[str, messages.Number | str]] = []
+        self._lines: list[messages.Line] = []
         self._lines_told: int = counts["lines"]
         self._rewards: deque[float] = deque(counts["rewards"], maxlen=_MEAN_OVER)
         self._lengths: deque[int] = deque(counts["lengths"], maxlen=_MEAN_OVER)
@@ -189,7 +189,7 @@ class Reporter(BaseCallback):
         self._keeper.deliver()
         self._channel.send(messages.Paused(on=True))
         paused_at = time.perf_counter()
-        self._control.wait_while_paused()
+        self._control.wait_while_paused(lambda: self._hand_out_weights(time.perf_counter()))
         self._began += time.perf_counter() - paused_at
         self._speed.clear()
         self._speed.append((time.perf_counter(), self.num_timesteps))
@@ -222,17 +222,17 @@ class Reporter(BaseCallback):
     def _add_line(self, **values: Any) -> None:
         self._lines_told += 1
         self._lines.append(
-            {
-                "t": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
-                "timesteps": self.num_timesteps,
-                "vec_steps": self.n_calls,
-                "updates": self.updates,
-                "episode": self._episodes,
-                "elapsed_s": round(time.perf_counter() - self._began, 3),
-                "fps": _finite(self._fps()),
-                "progress": min(1.0, self.num_timesteps / self._total),
-                **{name: _finite(value) for name, value in values.items()},
-            }
+            messages.Line(
+                t=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+                timesteps=self.num_timesteps,
+                vec_steps=self.n_calls,
+                updates=self.updates,
+                episode=self._episodes,
+                elapsed_s=round(time.perf_counter() - self._began, 3),
+                fps=self._fps(),
+                progress=min(1.0, self.num_timesteps / self._total),
+                values={name: _finite(value) for name, value in values.items()},
+            )
         )
 
     def _report(self, now: float) -> None:

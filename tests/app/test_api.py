@@ -1,6 +1,8 @@
 import io
 import json
+import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -89,11 +91,9 @@ def test_a_finished_run_has_all_that_it_promised(
     assert finished["latest"]["mean_reward"] > 0
     assert finished["error"] is None
     assert finished["config"]["seed"] == 3
-    assert {artifact["name"] for artifact in finished["artifacts"]} == {
-        "model.zip",
-        "config.json",
-        "metrics.jsonl",
-    }
+    names = [artifact["name"] for artifact in finished["artifacts"]]
+    assert names[:3] == ["model.zip", "config.json", "metrics.jsonl"]
+    assert all(re.fullmatch(r"checkpoint-\d+\.zip", name) for name in names[3:])
     assert server.messages(finished["id"])[-1].startswith("Training complete")
 
 
@@ -257,6 +257,47 @@ def test_bad_input_leaves_nothing_behind(
     assert error_of(answer)["field"] == field
     assert "Traceback" not in answer.text
     assert count() == before
+
+
+def test_a_body_that_never_says_how_long_it_is_is_measured(server: LabServer) -> None:
+    def endless() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * (1 << 16)
+
+    headers = {"content-type": "application/json"}
+    answer = server.api.post("/runs", content=endless(), headers=headers)
+
+    assert answer.status_code == 413
+    assert error_of(answer)["code"] == "too_large"
+
+
+@pytest.mark.parametrize("cursor", ["x", "YWJ8eHl6", "YQ==", "%00", "w6k="])
+def test_a_cursor_from_nowhere_is_no_accident_of_the_server(server: LabServer, cursor: str) -> None:
+    answer = server.api.get("/runs", params={"cursor": cursor})
+
+    assert answer.status_code == 422
+    assert error_of(answer)["field"] == "cursor"
+
+
+def test_a_budget_is_left_alone_when_the_name_is_refused(server: LabServer) -> None:
+    run = server.create()
+
+    refused = server.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 9, "name": " "})
+
+    assert refused.status_code == 422
+    assert server.get(run["id"])["config"]["total_timesteps"] == 2_000
+
+
+def test_a_run_stopped_in_the_moment_it_starts_ends_and_leaves_its_place(
+    server: LabServer,
+) -> None:
+    for _ in range(3):
+        run = server.create(**LONG, start=True)
+        server.api.post(f"/runs/{run['id']}/stop")
+        assert server.wait_for(run["id"], "stopped", within=30)["status"] == "stopped"
+
+    wait_until(lambda: server.api.get("/health").json()["workers"]["active"] == 0)
+    assert server.train(total_timesteps=300)["status"] == "completed"
 
 
 def test_unknown_addresses_and_methods_have_the_same_shape(server: LabServer) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.conftest import free_port
@@ -23,13 +24,19 @@ LONG: dict[str, Any] = {
 NO_WARM = {"RL_LAB_WARM_WORKERS": "0"}
 
 
+def the_worker(lab: LabServer) -> psutil.Process:
+    """Return the one that trains, once those that drew pictures have ended."""
+    wait_until(lambda: len(lab.workers()) == 1)
+    return lab.workers()[0]
+
+
 def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(start_server: Start) -> None:
     lab = start_server(**NO_WARM)
     run = lab.create(**LONG)
     shown = lab.wait_for_steps(run["id"], 5_000)
     lines = lab.api.get(f"/runs/{run['id']}/metrics").json()["items"]
 
-    (worker,) = lab.workers()
+    worker = the_worker(lab)
     worker.kill()
     ended = lab.wait_for(run["id"], "interrupted")
 
@@ -87,7 +94,7 @@ def test_a_silent_worker_is_ended_with_the_reason(start_server: Start) -> None:
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
-    (worker,) = lab.workers()
+    worker = the_worker(lab)
     worker.suspend()
     ended = lab.wait_for(run["id"], "failed")
 

@@ -77,7 +77,7 @@ async def test_an_algorithm_trains_is_shown_and_goes_on(algorithm: str) -> None:
     assert heard[-1] == messages.Finished(reason="budget"), heard[-1]
     assert load(algorithm, file_of(heard, "model.zip")).num_timesteps >= 700
     measured = [said.lines for said in heard if isinstance(said, messages.Measured)]
-    lines = [line for batch in measured for line in batch]
+    lines = [line.flat() for batch in measured for line in batch]
     assert any("loss" in line for line in lines)
     assert any("reward" in line for line in lines)
 
