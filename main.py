@@ -12,13 +12,14 @@ from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import dashboard, history
+from pages import dashboard, history, not_found
 from pages.layout import add_shared_head
 
 lab = open_lab(sys.argv[1:])
 
 dashboard.register(lab)  # /, /train, /runs/<id>
 history.register(lab)  # /runs
+not_found.register(nicegui_app)
 nicegui_app.mount("/api", create_api(lab))
 nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import Any
 
 
@@ -89,9 +90,7 @@ def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
     if not words:
         return InputError(f"{field}: {problem['msg']}.", field=field)
     expectation = words.format(**problem.get("ctx", {}))
-    return InputError(
-        f"{field} must be {expectation}, got {_short(problem['input'])}.", field=field
-    )
+    return InputError(f"{field} must be {expectation}, got {short(problem['input'])}.", field=field)
 
 
 _EXPECTATIONS = {
@@ -112,9 +111,13 @@ _EXPECTATIONS = {
 }
 
 
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def short(value: object) -> str:
+    """Write a value so that it fits into a sentence, however large or deep it is."""
+    return _REPR.repr(value)
+
+
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 def _suggestion(given: str, known: Iterable[str]) -> str:

@@ -91,7 +91,10 @@ def _changes_something(scope: Scope) -> bool:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    return urlsplit(origin.lower()).netloc == host
+    try:
+        return urlsplit(origin.lower()).netloc == host
+    except ValueError:
+        return False
 
 
 def _without_port(host: str) -> str:

@@ -1,4 +1,4 @@
-"""A thread of its own for the database, so that the event loop never waits for a disk."""
+"""Threads of their own for the database and the disk, so that the event loop never waits."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class StorageThread:
-    """Runs storage calls one after another, in the order in which they were made."""
+    """Runs storage calls; with one thread, one after another in the order they were made."""
 
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="storage")
+    def __init__(self, threads: int = 1) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="storage")
 
     async def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `function` on the storage thread and return its result."""

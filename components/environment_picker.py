@@ -42,5 +42,5 @@ class EnvironmentPicker:
                 with ui.element("div").classes("lab-badges"):
                     ui.label(spec.action_kind.replace("_", " ")).classes("lab-badge")
                     ui.label(f"box({spec.observation_shape[0]})").classes("lab-badge")
-            ui.tooltip(spec.description)
+            ui.tooltip(spec.description).props("delay=800")
         return card.mark(spec.id).on("click", lambda: self.pick(spec))

@@ -10,10 +10,10 @@ export default {
       <canvas ref="canvas" v-show="header" role="img" :aria-label="spoken"></canvas>
       <img v-show="!header && still" :src="still" alt="">
       <div class="lab-stage-badges" v-if="header">
-        <span class="lab-stage-badge" title="The newest policy plays an episode of its own beside the training">{{ header.kind }}</span>
+        <span class="lab-stage-badge" title="The newest policy plays an episode of its own beside the training">{{ live ? header.kind : "last picture" }}</span>
         <span class="lab-stage-badge">Episode {{ header.episode }}</span>
         <span class="lab-stage-badge">Reward {{ signed(header.return) }}</span>
-        <span class="lab-stage-badge" v-if="live && fps !== null && fps < ${SLOW_FPS}">{{ fps }} fps</span>
+        <span class="lab-stage-badge" v-if="live && fps !== null && fps < ${SLOW_FPS}">{{ fps }} pictures/s</span>
       </div>
       <div class="lab-stage-note" v-if="note"><span>{{ note }}</span></div>
     </div>`,

@@ -1,5 +1,6 @@
 """A form field for one hyperparameter, whatever its type."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from app.algorithms.spec import Hyperparameter, Value
 
 Field = TypeVar("Field", bound=ValidationElement[Any])
 
+_WITH_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _TEXT_PROPS = "dense outlined hide-bottom-space"
 
 
@@ -35,15 +37,13 @@ class HyperparameterField:
         if not raw.strip():
             return None if self._parameter.nullable else self._parameter.default
         if self._parameter.type == "layers":
-            return [read_number(part) for part in raw.split(",")]
-        return read_number(raw)
+            return [read_whole(part) for part in raw.split(",")]
+        return read_whole(raw) if self._parameter.type == "int" else read_number(raw)
 
-    def say(self, error: str | None) -> bool:
-        """Show an error under the field, or none; return whether the field can."""
+    def say(self, error: str | None) -> None:
+        """Show an error under the field, or none; a checkbox has no room for one."""
         if isinstance(self.element, ValidationElement):
             self.element.error = error
-            return True
-        return False
 
     def _make(self, on_change: Callable[[], object]) -> ui.input | ui.select | ui.checkbox:
         name, default = self._label, self._parameter.default
@@ -73,13 +73,23 @@ def number_input(label: str, value: str, on_change: Callable[[], object]) -> ui.
 
 
 def read_number(text: str) -> object:
-    """Read a number as people type it; what can't be read stays text for the check to name."""
-    plain = text.strip().replace(",", "").replace("_", "")
+    """Read a number as people type it; what could mean two things stays text, to be refused.
+
+    A comma only separates thousands: 100,000 is a number, 0,001 is none.
+    """
+    plain = text.strip()
+    if _WITH_THOUSANDS.fullmatch(plain):
+        plain = plain.replace(",", "")
     try:
         number = float(plain)
     except ValueError:
         return text
     return int(number) if number.is_integer() and "." not in plain else number
+
+
+def read_whole(text: str) -> object:
+    """Read a whole number; 100.000 could mean two things, so it is none."""
+    return text if "." in text and "e" not in text.lower() else read_number(text)
 
 
 def write_value(value: Value) -> str:

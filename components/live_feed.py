@@ -38,6 +38,7 @@ class LiveFeed:
             self._pause = _button("Pause", on_pause, "lab-quiet")
             self._resume = _button("Resume", on_resume, "lab-quiet")
             self._stop = _button("Stop", on_stop, "lab-danger")
+        self._facts = ui.label().classes("lab-facts lab-mono")
         self._stage = FrameStream()
         self._progress = ProgressBar()
         with ui.element("div").classes("lab-downloads") as self._downloads:
@@ -62,15 +63,18 @@ class LiveFeed:
         self._downloads.set_visibility(feed is not None and feed.has_model)
         if run is not None:
             self._model.props(f'href="/api/runs/{run.id}/artifacts/model.zip" download')
-        self._show_buttons(run)
-        self._error.set_text(run.error or "" if run else "")
-        self._error.set_visibility(bool(run and run.error))
+        self._show_buttons(feed)
+        self._facts.set_text(_facts(run) if run else "")
+        self._facts.set_visibility(run is not None)
+        error = "This run was deleted." if feed and feed.is_deleted else run.error if run else None
+        self._error.set_text(error or "")
+        self._error.set_visibility(bool(error))
 
-    def _show_buttons(self, run: RunRecord | None) -> None:
-        status = run.status if run else None
+    def _show_buttons(self, feed: RunFeed | None) -> None:
+        status = feed.run.status if feed and not feed.is_deleted else None
         self._pause.set_visibility(status is RunStatus.RUNNING)
         self._stop.set_visibility(status is not None and status.is_active)
-        self._resume.set_visibility(run is not None and _can_go_on(run))
+        self._resume.set_visibility(feed is not None and _can_go_on(feed))
 
     def _reset(self) -> None:
         self._stage.clear_picture()
@@ -82,10 +86,22 @@ def _button(text: str, on_click: Callable[[], object], look: str) -> ui.button:
     return button.props("unelevated").classes(f"lab-button lab-compact {look}")
 
 
-def _can_go_on(run: RunRecord) -> bool:
-    if run.status is RunStatus.COMPLETED:
-        return run.progress.timesteps < run.total_timesteps
-    return run.status is RunStatus.PAUSED or run.status.is_over
+def _can_go_on(feed: RunFeed) -> bool:
+    run = feed.run
+    if feed.is_deleted:
+        return False
+    if run.status is RunStatus.PAUSED:
+        return True
+    if run.status is RunStatus.COMPLETED and run.progress.timesteps >= run.total_timesteps:
+        return False
+    return run.status.is_over and (feed.has_checkpoint or run.started_at is None)
+
+
+def _facts(run: RunRecord) -> str:
+    """Say which run this is."""
+    rate = run.config["hyperparameters"].get("learning_rate")
+    facts = (run.name, run.env_id, run.algorithm, f"learning rate {rate:g}")
+    return " · ".join((*facts, f"seed {run.config['seed']}"))
 
 
 def _note(feed: RunFeed | None) -> str | None:
@@ -97,5 +113,5 @@ def _note(feed: RunFeed | None) -> str | None:
     if run.status is RunStatus.RUNNING and feed.frames.newest is None:
         return "Waiting for the first picture."
     if run.status.is_over and feed.frames.newest is None:
-        return "Nobody was watching, so there is no picture of this run."
+        return "There is no picture of this run."
     return _NOTES.get(run.status)

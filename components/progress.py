@@ -30,7 +30,7 @@ class ProgressBar:
         self._filled.style(f"width: {percent:.1f}%")
         self._bar.props(f"aria-valuenow={percent:.0f}")
         done, total = run.progress.timesteps, run.total_timesteps
-        self._steps.set_text(f"{percent:.0f} %  {done:,} of {total:,} steps")
+        self._steps.set_text(f"{percent:.0f} % · {done:,} of {total:,} steps")
         self._left.set_text(_time_words(run))
 
 

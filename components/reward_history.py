@@ -31,6 +31,8 @@ class RewardBars:
             )
         else:
             self._empty.say("No rewards yet", "Start training to see one bar per episode.")
+        if self._hidden_up_to:
+            self._empty.say("The view was cleared", "New episodes appear here, all after a reload.")
         newest = (self._visible[0].number, self._visible[-1].number) if self._visible else None
         self._empty.set_visibility(newest is None)
         self._chart.set_visibility(newest is not None)

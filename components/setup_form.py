@@ -18,7 +18,7 @@ from components.hyperparameter_field import (
     HyperparameterField,
     checked_elsewhere,
     number_input,
-    read_number,
+    read_whole,
 )
 
 _ABOVE_ADVANCED = {"learning_rate": "Learning rate"}
@@ -28,8 +28,14 @@ _PREFIX = "hyperparameters."
 class SetupForm:
     """Reads a person's wishes and hands them over once they make sense together."""
 
-    def __init__(self, *, on_train: Callable[[RunRequest], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        *,
+        on_train: Callable[[RunRequest], Awaitable[None]],
+        on_environment: Callable[[], None],
+    ) -> None:
         self._on_train = on_train
+        self._on_environment = on_environment
         self._hyperparameters: dict[str, HyperparameterField] = {}
         first = next(iter(ENVIRONMENTS.values()))
         self.picker = EnvironmentPicker(
@@ -54,16 +60,16 @@ class SetupForm:
                 checked_elsewhere(self._name).props("dense outlined hide-bottom-space").mark("Name")
                 self._advanced = ui.element("div").classes("lab-form")
             self._error = ui.label().classes("lab-error").props('role="alert"')
-            with ui.element("div").classes("lab-actions"):
-                self._train = ui.button("Train", on_click=self._submit, color=None)
-                self._train.props("unelevated").classes("lab-button lab-primary lab-grow")
-                with self._train:
-                    self._why_not = ui.tooltip("")
+            self._train = ui.button("Train", on_click=self._submit, color=None)
+            self._train.props("unelevated").classes("lab-button lab-primary")
+            with self._train:
+                self._why_not = ui.tooltip("")
         self._algorithm_picked()
 
     def _environment_picked(self, spec: EnvSpec) -> None:
         self._timesteps.set_value(f"{spec.default_timesteps:,}")
         self._check()
+        self._on_environment()
 
     def _algorithm_picked(self) -> None:
         """Offer the hyperparameters of the chosen algorithm, with its defaults."""
@@ -84,14 +90,14 @@ class SetupForm:
         wishes: dict[str, Any] = {
             "env_id": self.picker.value.id,
             "algorithm": self._algorithm.value,
-            "total_timesteps": read_number(self._timesteps.value or ""),
-            "n_envs": read_number(self._n_envs.value or ""),
+            "total_timesteps": read_whole(self._timesteps.value or ""),
+            "n_envs": read_whole(self._n_envs.value or ""),
             "hyperparameters": {name: f.value for name, f in self._hyperparameters.items()},
             "name": self._name.value or None,
             "start": True,
         }
         if self._seed.value:
-            wishes["seed"] = read_number(self._seed.value)
+            wishes["seed"] = read_whole(self._seed.value)
         return wishes
 
     def _read(self) -> RunRequest:
@@ -119,10 +125,8 @@ class SetupForm:
     def _say(self, problem: InputError | None) -> None:
         where = problem.field or "" if problem else ""
         text = str(problem) if problem else None
-        is_said = False
         for name, field in self._hyperparameters.items():
-            is_mine = where == _PREFIX + name
-            is_said |= field.say(text if is_mine else None) and is_mine
+            field.say(text if where == _PREFIX + name else None)
         plain: dict[str, ValidationElement[Any]] = {
             "total_timesteps": self._timesteps,
             "n_envs": self._n_envs,
@@ -132,8 +136,9 @@ class SetupForm:
         }
         for name, element in plain.items():
             element.error = text if where == name else None
-        is_said |= where in plain
-        self._error.set_text("" if is_said else text or "")
+        # What is wrong under "Advanced" is said here, too: that part may be closed.
+        is_in_sight = where in plain or where.removeprefix(_PREFIX) in _ABOVE_ADVANCED
+        self._error.set_text("" if is_in_sight else text or "")
         self._train.set_enabled(problem is None)
         self._why_not.set_text(text or "")
         self._why_not.set_visibility(problem is not None)

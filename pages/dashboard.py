@@ -49,7 +49,8 @@ async def _draw(lab: Lab, run_id: str | None, *, follow: bool) -> None:
         with frame("Run", lab, sandbox=sandbox), panel("Run"):
             EmptyState(str(error), "It may have been deleted. The list of runs has all that exist.")
         return
-    with frame("Train" if follow else "Run", lab, sandbox=sandbox):
+    title = feed.run.name if feed and not follow else "Train"
+    with frame(title, lab, sandbox=sandbox):
         dashboard = Dashboard(lab, follow=follow)
     await dashboard.show(feed)
 
@@ -93,7 +94,7 @@ class Dashboard:
 
     def _setup_column(self) -> None:
         with panel("Setup", place="setup"):
-            self._form = SetupForm(on_train=self._train)
+            self._form = SetupForm(on_train=self._train, on_environment=self._refresh)
         with panel("Latest runs", flush=True, place="runs"):
             self._runs = RunList()
 

@@ -13,9 +13,10 @@ from components.progress import format_seconds
 from components.status_badge import StatusBadge
 from pages.layout import frame
 from storage.errors import RunNotFoundError, WrongStateError
-from storage.records import RunFilter, RunRecord
+from storage.records import RunFilter, RunRecord, RunStatus
 
 _PER_PAGE = 50
+_REFRESH_EVERY_S = 2.0
 _COLUMNS = (
     "Status",
     "Name",
@@ -62,38 +63,51 @@ class RunTable:
         self._dialogs = ui.element()
         self._more = ui.button("Show more", on_click=self._show_more, color=None)
         self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
+        self._is_live = False
+        self._shown: list[tuple[str, str, RunStatus]] = []
+        self._numbers: dict[str, list[ui.label]] = {}
+        ui.timer(_REFRESH_EVERY_S, self._refresh_if_live)
         trainer.run_changed.subscribe(self.refresh)
         trainer.run_deleted.subscribe(self.refresh)
 
     async def refresh(self) -> None:
         """Show the runs as they are now."""
         page = await self._trainer.list(RunFilter(archived=None), limit=min(self._limit, 500))
+        self._is_live = any(run.status.has_worker for run in page.items)
         self._empty.set_visibility(not page.items)
         self._table.set_visibility(bool(page.items))
         self._more.set_visibility(page.next is not None and self._limit < 500)
-        self._body.clear()
-        with self._body:
-            for run in page.items:
-                self._row(run)
+        shown = [(run.id, run.name, run.status) for run in page.items]
+        if shown != self._shown:
+            self._shown = shown
+            self._body.clear()
+            with self._body:
+                self._numbers = {run.id: self._row(run) for run in page.items}
+        for run in page.items:
+            for label, text in zip(self._numbers[run.id], _numbers(run), strict=True):
+                label.set_text(text)
 
-    def _row(self, run: RunRecord) -> None:
+    async def _refresh_if_live(self) -> None:
+        if self._is_live:
+            await self.refresh()
+
+    def _row(self, run: RunRecord) -> list[ui.label]:
         with ui.element("tr"):
             with ui.element("td"):
                 StatusBadge(run.status)
-            with (
-                ui.element("td"),
-                ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link"),
-            ):
-                ui.label(run.name)
+            with ui.element("td").classes("is-name"):
+                _link(run)
             _cell("Environment", run.env_id)
             _cell("Algorithm", run.algorithm)
-            _cell("Steps", format_number(run.progress.timesteps))
-            _cell("Mean reward", format_number((run.latest or {}).get("mean_reward"), 1))
-            _cell("Time", format_seconds(run.progress.elapsed_s))
+            numbers = [_cell(name, "") for name in ("Steps", "Mean reward", "Time")]
             _cell("Started", run.created_at.astimezone().strftime("%Y-%m-%d %H:%M"))
-            with ui.element("td"), ui.element("div").classes("lab-row-actions"):
+            with (
+                ui.element("td").classes("is-actions"),
+                ui.element("div").classes("lab-row-actions"),
+            ):
                 _action("Rename", lambda: self._rename(run))
                 _action("Delete", lambda: self._delete(run))
+        return numbers
 
     async def _rename(self, run: RunRecord) -> None:
         # Not in the row: it is drawn anew whenever a run changes, and the dialog would close.
@@ -138,10 +152,26 @@ class RunTable:
         await self.refresh()
 
 
-def _cell(name: str, text: str) -> None:
+def _numbers(run: RunRecord) -> tuple[str, str, str]:
+    return (
+        format_number(run.progress.timesteps),
+        format_number((run.latest or {}).get("mean_reward"), 1),
+        format_seconds(run.progress.elapsed_s),
+    )
+
+
+def _link(run: RunRecord) -> None:
+    link = ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link")
+    # Not by `props`, which would read the quotes of a name as its own.
+    link._props["title"] = run.name
+    with link:
+        ui.label(run.name)
+
+
+def _cell(name: str, text: str) -> ui.label:
     classes = "lab-mono is-number" if name in _NUMBERS else "lab-mono"
     with ui.element("td").classes(classes).props(f'data-label="{name}"'):
-        ui.label(text).style("display: inline")
+        return ui.label(text).classes("inline")
 
 
 def _action(text: str, handler: Callable[[], Awaitable[None]]) -> None:
@@ -160,7 +190,7 @@ async def _ask_for_name(current: str) -> str | None:
         if name.validate():
             dialog.submit(name.value.strip())
 
-    with ui.dialog() as dialog, ui.card().classes("lab-panel p-4 gap-3"):
+    with ui.dialog() as dialog, ui.card().classes("lab-panel lab-dialog"):
         name = ui.input("Name", value=current, validation=_name_problem)
         name.props("dense outlined autofocus maxlength=200").classes("w-full")
         name.on("keydown.enter", submit)

@@ -38,6 +38,12 @@ def list_events(
     return tuple(_record(row) for row in query.order_by(EventRow.id.desc()).limit(limit))
 
 
+def events_after(run_id: str, after: int, *, limit: int) -> tuple[EventRecord, ...]:
+    """Return the oldest of a run's events with an id above `after`, oldest first."""
+    query = EventRow.select().where(EventRow.run == run_id, EventRow.id > after)
+    return tuple(_record(row) for row in query.order_by(EventRow.id).limit(limit))
+
+
 def _record(row: EventRow) -> EventRecord:
     return EventRecord(
         id=row.id,

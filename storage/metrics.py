@@ -55,15 +55,31 @@ def cut_back(path: Path, keep: int) -> int:
     return dropped
 
 
-def read_lines(path: Path, *, after: int = 0, limit: int | None = None) -> list[JsonObject]:
-    """Return the lines with a number above `after`, at most `limit` of them."""
-    found: list[JsonObject] = []
-    for n, raw in enumerate(_raw_lines(path), start=1):
-        if limit is not None and len(found) >= limit:
-            break
-        if n > after:
-            found.append(msgspec.json.decode(raw))
-    return found
+def read_lines(path: Path) -> list[JsonObject]:
+    """Return all lines."""
+    return [msgspec.json.decode(raw) for raw in _raw_lines(path)]
+
+
+class LineReader:
+    """Reads a file piece by piece, from one line on, and remembers where it was."""
+
+    def __init__(self, path: Path, *, after: int) -> None:
+        self._path = path
+        self._skip = after
+        self._position = 0
+
+    def read(self, limit: int) -> list[JsonObject]:
+        """Return the next lines, at most `limit` of them."""
+        found: list[JsonObject] = []
+        with self._path.open("rb") as file:
+            file.seek(self._position)
+            while len(found) < limit and (raw := file.readline()).endswith(b"\n"):
+                self._position += len(raw)
+                if self._skip:
+                    self._skip -= 1
+                else:
+                    found.append(msgspec.json.decode(raw))
+        return found
 
 
 def tail_lines(path: Path, count: int) -> list[JsonObject]:

@@ -121,11 +121,11 @@ class RunRecord:
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds that are left at the current speed, where it is known."""
-        fps = (self.latest or {}).get("fps")
-        if self.status is not RunStatus.RUNNING or not fps:
+        """Seconds that are left at the speed of the run so far, where it is known."""
+        done, elapsed = self.progress.timesteps, self.progress.elapsed_s
+        if self.status is not RunStatus.RUNNING or not done or not elapsed:
             return None
-        return float(max(0, self.total_timesteps - self.progress.timesteps) / fps)
+        return max(0, self.total_timesteps - done) * elapsed / done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 import msgspec
 
@@ -221,7 +222,8 @@ class RunsFolder:
 
 def write_atomically(path: Path, content: bytes | bytearray) -> None:
     """Write a file so that it is there whole or not at all, also after a crash."""
-    temporary = path.with_name(f".{path.name}.part")
+    # A name of its own: two may write the same file at once, and the last one wins.
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     try:
         with temporary.open("wb") as file:
             file.write(content)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from peewee import Expression, Field, fn
 
 from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
@@ -74,13 +75,13 @@ def list_runs(
     field, falls = getattr(RunRow, sort.lstrip("-")), sort.startswith("-")
     query = RunRow.select().where(RunRow.deleted_at.is_null(), *_conditions(wanted))
     if cursor is not None:
-        query = query.where(_beyond(field, _read_cursor(cursor), falls=falls))
+        query = query.where(_beyond(field, _read_cursor(cursor, sort), falls=falls))
     order = (field.desc(), RunRow.id.desc()) if falls else (field, RunRow.id)
     rows = list(query.order_by(*order).limit(limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return Page(
         items=tuple(_record(row) for row in rows[:limit]),
-        next=None if last is None else _write_cursor(getattr(last, field.name), last.id),
+        next=None if last is None else _write_cursor(sort, getattr(last, field.name), last.id),
     )
 
 
@@ -213,7 +214,7 @@ def _conditions(wanted: RunFilter) -> list[Any]:
     found: list[Any] = [field == value for field, value in equal.items() if value is not None]
     if wanted.tag is not None:
         # Tags are stored as a JSON list; the quotes keep "ppo" from matching "ppo-2".
-        found.append(fn.INSTR(RunRow.tags_json, f'"{wanted.tag}"') > 0)
+        found.append(fn.INSTR(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()) > 0)
     if wanted.text:
         found.append(
             RunRow.name.contains(wanted.text)
@@ -238,24 +239,26 @@ def _beyond(field: Field, position: tuple[str, str], *, falls: bool) -> Expressi
 def _cursor_value(field: Field, text: str) -> object:
     try:
         if field.name.endswith("_at"):
-            return datetime.fromisoformat(text)
-        return int(text) if field.name == "timesteps" else text
-    except ValueError:
+            return datetime.fromisoformat(text).astimezone(UTC)
+        return min(int(text), 2**62) if field.name == "timesteps" else text
+    except (ValueError, OverflowError):
         raise BadCursorError from None
 
 
-def _write_cursor(value: object, run_id: str) -> str:
+def _write_cursor(sort: str, value: object, run_id: str) -> str:
     text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return base64.urlsafe_b64encode(f"{run_id}|{text}".encode()).decode()
+    return base64.urlsafe_b64encode(f"{sort}|{run_id}|{text}".encode()).decode()
 
 
-def _read_cursor(cursor: str) -> tuple[str, str]:
+def _read_cursor(cursor: str, sort: str) -> tuple[str, str]:
     try:
-        run_id, _, value = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
-        if not value:
-            raise BadCursorError
+        text = base64.urlsafe_b64decode(cursor.encode()).decode()
     except (binascii.Error, UnicodeError):
         raise BadCursorError from None
+    order, _, rest = text.partition("|")
+    run_id, _, value = rest.partition("|")
+    if order != sort or not value:
+        raise BadCursorError
     return value, run_id
 
 

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.environments.spec import ActionKind, EnvSpec
-from app.errors import AlgorithmDoesNotFitError, InputError, UnknownHyperparameterError
+from app.errors import (
+    AlgorithmDoesNotFitError,
+    InputError,
+    UnknownHyperparameterError,
+    short,
+)
 
 Value = float | int | bool | str | tuple[int, ...] | None
 """What a hyperparameter can be set to."""
@@ -41,7 +46,7 @@ class Hyperparameter:
         checked = _TYPE_CHECKS[self.type](self, value)
         if checked is None:
             raise InputError(
-                f"{self.name} must be {self.expectation}, got {_short(value)}.", field=field
+                f"{self.name} must be {self.expectation}, got {short(value)}.", field=field
             )
         return checked
 
@@ -68,7 +73,8 @@ class Hyperparameter:
     def _as_float(self, value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        return float(value) if math.isfinite(value) and self._is_within(value) else None
+        # Bounds first: a whole number beyond all floats can't even be asked whether it is finite.
+        return float(value) if self._is_within(value) and math.isfinite(value) else None
 
     def _as_int(self, value: object) -> int | None:
         if isinstance(value, float) and value.is_integer():
@@ -147,8 +153,3 @@ def _plain(number: float | None) -> str:
     if number is None:
         return "any"
     return f"{number:,.0f}" if number >= 10_000 else f"{number:g}"
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,6 +12,9 @@ from app.lab import Lab
 from app.training.trainer import Trainer
 from storage.records import RunRecord
 
+LARGEST = 2**53
+"""No line and no event has a larger number."""
+
 
 def _lab(connection: HTTPConnection) -> Lab:
     lab: Lab = connection.app.state.lab

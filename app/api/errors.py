@@ -40,8 +40,14 @@ class NotThereError(Exception):
 
 def error_answer(status: int, code: str, message: str, field: str | None = None) -> JSONResponse:
     """Return an error in the shape that all of them have."""
-    body = ErrorAnswer(error=ErrorBody(code=code, message=message, field=field))
+    field = None if field is None else _printable(field)
+    body = ErrorAnswer(error=ErrorBody(code=code, message=_printable(message), field=field))
     return JSONResponse(body.model_dump(), status_code=status)
+
+
+def _printable(text: str) -> str:
+    """Replace half characters, which JSON may carry and UTF-8 can't."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def add_error_handlers(api: FastAPI) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Query, Response
 
-from app.api.dependencies import TheTrainer
+from app.api.dependencies import LARGEST, TheTrainer
 from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing, LogEvent
 from storage import metrics
@@ -53,9 +53,9 @@ async def read_metrics(
 async def read_events(
     run_id: str,
     trainer: TheTrainer,
-    after: Annotated[int | None, Query(ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    cursor: Annotated[int | None, Query(ge=0)] = None,
+    cursor: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
 ) -> Listing[LogEvent]:
     """Return the event log, newest first."""
     found = await trainer.events(run_id, after=after, before=cursor, limit=limit + 1)

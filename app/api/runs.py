@@ -9,7 +9,7 @@ from app.api.dependencies import TheTrainer, describe, describe_all
 from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing, Run
 from app.errors import InputError
-from app.training.config import MAX_TIMESTEPS, Name, RunRequest, Tags, WholeNumber
+from app.training.config import MAX_TIMESTEPS, Name, RunRequest, ShortText, Tags, WholeNumber
 from storage.records import RunFilter, RunStatus
 from storage.runs import SORTABLE
 
@@ -39,13 +39,13 @@ class RunQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     status: RunStatus | None = None
-    env_id: str | None = None
-    algorithm: str | None = None
-    tag: str | None = None
-    group_id: str | None = None
-    owner: str | None = None
+    env_id: ShortText | None = None
+    algorithm: ShortText | None = None
+    tag: ShortText | None = None
+    group_id: ShortText | None = None
+    owner: ShortText | None = None
     archived: Literal["true", "false", "all"] = "false"
-    q: str | None = None
+    q: ShortText | None = None
     sort: str = "-created_at"
     limit: int = Field(default=50, ge=1, le=500)
     cursor: str | None = None

@@ -1,7 +1,8 @@
 """News of a run as server-sent events: metrics, status, event log."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from app.api.dependencies import TheTrainer, describe
+from app.api.dependencies import LARGEST, TheTrainer, describe
 from app.api.errors import ErrorAnswer
 from app.api.schemas import LogEvent
 from app.training.feed import RunFeed
@@ -34,7 +35,7 @@ router = APIRouter(
 async def stream(
     run_id: str,
     trainer: TheTrainer,
-    after: Annotated[int | None, Query(ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
     all_: Annotated[bool, Query(alias="all")] = False,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
@@ -49,7 +50,7 @@ async def stream(
 async def stream_events(
     run_id: str,
     trainer: TheTrainer,
-    after: Annotated[int | None, Query(ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
     """Follow a run's event log until it is over."""
@@ -69,22 +70,21 @@ class MetricsStream:
         self._all_lines = all_lines
         self._begin = begin
         self._truncations = feed.truncations
+        self._reader: metrics.LineReader | None = None
         self._told: int = max(0, feed.line_count - _BEGIN_WITH) if begin is None else begin
 
     async def messages(self) -> AsyncIterator[str]:
         """Yield what the listener is told, until the run is over."""
+        self._said = min(self._told, self._feed.line_count)
         if self._told > self._feed.line_count:
-            self._told = self._feed.line_count
-            yield _message("truncated", {"n": self._told})
+            yield self._take_back(self._feed.line_count)
         status = self._feed.run.status
         yield _message("status", {"status": status, "error": self._feed.run.error})
-        while True:
+        while not self._feed.is_deleted:
             # The status is read before the lines: at the end no line can come after it.
             seen, now = self._feed.version, self._feed.run
             if self._truncations != self._feed.truncations:
-                self._truncations = self._feed.truncations
-                self._told = min(self._told, self._feed.kept_at_truncation)
-                yield _message("truncated", {"n": self._told})
+                yield self._take_back(min(self._told, self._feed.kept_at_truncation))
             async for message in self._new_lines():
                 yield message
             if now.status is not status:
@@ -96,41 +96,51 @@ class MetricsStream:
             if not await self._feed.wait(seen, _KEEP_ALIVE_S):
                 yield ": still here\n\n"
 
+    def _take_back(self, kept: int) -> str:
+        self._truncations = self._feed.truncations
+        self._told = self._said = kept
+        self._reader = None
+        return _message("truncated", {"n": kept})
+
     async def _new_lines(self) -> AsyncIterator[str]:
-        lines = await self._lines_after(self._told)
-        if not lines:
-            return
-        if self._all_lines:
-            for start in range(0, len(lines), _LINES_PER_MESSAGE):
-                batch = lines[start : start + _LINES_PER_MESSAGE]
-                self._told = batch[-1]["n"]
-                yield _message("metrics", {"items": batch}, number=self._told)
-                await asyncio.sleep(_BETWEEN_MESSAGES_S)
-        else:
-            newest = dict(lines[-1])
-            if len(lines) > 1:
-                newest["skipped"] = len(lines) - 1
-            self._told = newest["n"]
-            yield _message("metrics", newest, number=self._told)
+        while lines := await self._next_lines():
+            self._told = lines[-1]["n"]
+            if self._all_lines:
+                yield _message("metrics", {"items": lines}, number=self._told)
+            else:
+                newest = dict(lines[-1])
+                if self._told > self._said + 1:
+                    newest["skipped"] = self._told - self._said - 1
+                yield _message("metrics", newest, number=self._told)
+            self._said = self._told
             await asyncio.sleep(_BETWEEN_MESSAGES_S)
 
-    async def _lines_after(self, n: int) -> list[JsonObject]:
-        lines = self._feed.lines_after(n)
-        if lines is None:
+    async def _next_lines(self) -> Sequence[JsonObject]:
+        """Return the next lines to tell of: from memory, or from the file in small pieces."""
+        lines = self._feed.lines_after(self._told)
+        if lines is not None:
+            self._reader = None
+            return lines[:_LINES_PER_MESSAGE] if self._all_lines else lines
+        if not self._all_lines:
+            # Only the newest is told, and that one is in memory.
+            return list(self._feed.lines)
+        if self._reader is None:
             path = self._trainer.folder(self._feed.run.id).metrics
-            lines = await asyncio.to_thread(metrics.read_lines, path, after=n)
-        return lines
+            self._reader = metrics.LineReader(path, after=self._told)
+        return await self._trainer.read_on(self._reader, _LINES_PER_MESSAGE)
 
 
 async def _event_messages(trainer: Trainer, feed: RunFeed, begin: int) -> AsyncIterator[str]:
     told = begin
     while True:
         seen, over = feed.version, feed.run.status.is_over
-        found = await trainer.events(feed.run.id, after=told, limit=500)
-        for event in reversed(found):
+        if feed.is_deleted:
+            return
+        found = await trainer.events_after(feed.run.id, told)
+        for event in found:
             told = event.id
             yield _message("log", LogEvent.of(event), number=event.id)
-        if over:
+        if over and not found:
             return
         if not found and not await feed.wait(seen, _KEEP_ALIVE_S):
             yield ": still here\n\n"
@@ -138,7 +148,7 @@ async def _event_messages(trainer: Trainer, feed: RunFeed, begin: int) -> AsyncI
 
 def _position(after: int | None, last_event_id: str | None) -> int | None:
     """A reconnecting browser's header is newer than the address it reconnects to."""
-    if last_event_id is not None and last_event_id.isdecimal():
+    if last_event_id is not None and re.fullmatch(r"[0-9]{1,15}", last_event_id):
         return int(last_event_id)
     return after
 

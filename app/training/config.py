@@ -14,6 +14,7 @@ MAX_TIMESTEPS = 1_000_000_000
 MAX_N_ENVS = 64
 MAX_SEED = 2**32 - 1
 
+ShortText = Annotated[StrictStr, Field(max_length=200)]
 Name = Annotated[StrictStr, Field(max_length=200)]
 Tags = Annotated[
     list[Annotated[StrictStr, Field(min_length=1, max_length=50)]], Field(max_length=20)
@@ -33,8 +34,8 @@ class RunRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    env_id: StrictStr
-    algorithm: StrictStr
+    env_id: ShortText
+    algorithm: ShortText
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     learning_rate: Any = None
     """Short for the hyperparameter of this name."""

@@ -34,16 +34,28 @@ class Ending:
         return None if self.status in harmless else self.message
 
 
-def finished(reason: str, wish: StopWish | None, progress: Progress) -> Ending:
+def finished(
+    reason: str, wish: StopWish | None, progress: Progress, resumable_step: int | None
+) -> Ending:
     """A worker did its job, or as much of it as it was let, and delivered the model."""
     steps = f"{progress.timesteps:,} steps"
+    kept = "The model was kept."
+    if resumable_step is not None:
+        kept += f" It can go on from step {resumable_step:,}."
     if reason == "budget":
         message = f"Training complete: {steps} in {progress.elapsed_s:,.1f} s."
         return Ending(RunStatus.COMPLETED, message)
     if wish is StopWish.SERVER:
-        message = f"The server was shut down after {steps}. The model was kept."
+        message = f"The server was shut down after {steps}. {kept}"
         return Ending(RunStatus.INTERRUPTED, message)
-    return Ending(RunStatus.STOPPED, f"Stopped after {steps}. The model was kept.")
+    return Ending(RunStatus.STOPPED, f"Stopped after {steps}. {kept}")
+
+
+def not_begun(wish: StopWish | None) -> Ending:
+    """A run was stopped before it had a worker."""
+    if wish is StopWish.SERVER:
+        return Ending(RunStatus.INTERRUPTED, "The server was shut down before training began.")
+    return Ending(RunStatus.STOPPED, "Stopped before it began.")
 
 
 def failed(reason: str) -> Ending:

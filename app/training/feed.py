@@ -43,6 +43,9 @@ class RunFeed:
         self.events: deque[EventRecord] = deque(events, maxlen=RECENT_EVENTS)
         self.lines: deque[JsonObject] = deque(maxlen=RECENT_LINES)
         self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
+        self.is_deleted = False
+        self.has_checkpoint = False
+        """Whether there is a place from which to go on."""
         self.has_model = False
         """Whether there is a model to download."""
         self.version = 0
@@ -52,10 +55,11 @@ class RunFeed:
         self.kept_at_truncation = 0
         self.live_note: str | None = None
         """Why nothing is shown live although somebody looks, if that is so."""
-        self._latest: dict[str, Any] = dict(run.latest or {})
+        self._latest: dict[str, Any] = {}
         self._next_change = asyncio.Event()
         self._announcing: asyncio.TimerHandle | None = None
         self._remember(lines)
+        self._latest.update(run.latest or {})
 
     @property
     def latest(self) -> JsonObject:
@@ -108,6 +112,16 @@ class RunFeed:
     def add_event(self, event: EventRecord) -> None:
         """Show a new event, which is in the database already."""
         self.events.appendleft(event)
+        self._announce()
+
+    def set_deleted(self) -> None:
+        """Say that the run is gone."""
+        self.is_deleted = True
+        self._announce()
+
+    def set_has_checkpoint(self) -> None:
+        """Say that there is a place from which to go on."""
+        self.has_checkpoint = True
         self._announce()
 
     def set_has_model(self) -> None:

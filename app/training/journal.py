@@ -44,6 +44,7 @@ class Journal:
         lines = await asyncio.to_thread(metrics.tail_lines, folder.metrics, RECENT_LINES)
         frame = await asyncio.to_thread(_last_frame, folder)
         has_model = await asyncio.to_thread(folder.model.is_file)
+        has_checkpoint = await asyncio.to_thread(lambda: bool(folder.checkpoints))
         # Last and in one call: what is written from now on finds the feed and is added to it.
         run, log = await self._storage(_run_and_log, run_id)
         # Somebody else may have made it while this one was reading.
@@ -51,6 +52,7 @@ class Journal:
             return known
         feed = self._feeds[run_id] = RunFeed(run, lines, log)
         feed.has_model = has_model
+        feed.has_checkpoint = has_checkpoint
         if frame is not None:
             feed.frames.publish(*frame)
         return feed
@@ -60,8 +62,9 @@ class Journal:
         return self._feeds.get(run_id)
 
     def forget(self, run_id: str) -> None:
-        """Let nobody new follow a run that was deleted."""
-        self._feeds.pop(run_id, None)
+        """Tell those who follow a run that it was deleted, and let nobody new follow it."""
+        if (feed := self._feeds.pop(run_id, None)) is not None:
+            feed.set_deleted()
 
     async def move(
         self,

@@ -13,6 +13,7 @@ from app.worker import messages
 
 FRAMES_PER_SECOND = 15
 
+_RETRY_AFTER_S = 3.0
 _LINGER_S = 10.0
 """So long a viewer goes on when nobody looks: a reload finds it at work."""
 _UNSENT_WEIGHTS = 1 << 19
@@ -44,6 +45,7 @@ class LiveView:
         self._tasks = Tasks()
         self._showing: asyncio.Task[None] | None = None
         self._viewer: LocalWorker | None = None
+        self._is_paused = False
         self._weights: bytes | None = None
         self._has_weights = asyncio.Event()
         feed.frames.on_viewers = self._viewers_changed
@@ -55,6 +57,12 @@ class LiveView:
         self._has_weights.set()
         if self._viewer is not None and self._viewer.unsent_bytes < _UNSENT_WEIGHTS:
             self._viewer.send(frame)
+
+    def pause(self, *, on: bool) -> None:
+        """Hold the picture while training waits."""
+        self._is_paused = on
+        if self._viewer is not None:
+            self._viewer.send(messages.encode(messages.Pause(on=on)))
 
     async def close(self) -> None:
         """End the pictures; the last one stays on the feed."""
@@ -79,10 +87,15 @@ class LiveView:
                 await self._pass_on_pictures(self._viewer)
             except (WorkerGoneError, ProtocolError, TimeoutError) as error:
                 _log.warning("The live view of run %s ended: %r", self._feed.run.id, error)
-                self._feed.set_live_note("The live view failed. Reload the page to try again.")
+                self._feed.set_live_note("The live view failed; it is tried again.")
+                self._tasks.start(self._try_again(), name="show it again")
             finally:
                 self._trainer.send(messages.encode(messages.Watch(on=False)))
                 await self._end_viewer()
+
+    async def _try_again(self) -> None:
+        await asyncio.sleep(_RETRY_AFTER_S)
+        self._viewers_changed()
 
     async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
         viewer.send(
@@ -99,7 +112,7 @@ class LiveView:
             viewer.send(self._weights)
         looked_at = time.monotonic()
         while time.monotonic() - looked_at < _LINGER_S:
-            async with asyncio.timeout(self._silence_s):
+            async with asyncio.timeout(None if self._is_paused else self._silence_s):
                 said = await viewer.receive()
             if isinstance(said, Shown):
                 self._feed.frames.publish(said.header, said.jpeg)

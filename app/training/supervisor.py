@@ -48,6 +48,8 @@ class Surroundings:
 
     pool: WorkerPool
     storage: StorageThread
+    disk: StorageThread
+    """Threads of their own for what runs write, so that no reader can keep them waiting."""
     viewer_slots: asyncio.Semaphore
     memory_mb: int
     silence_s: float
@@ -84,12 +86,15 @@ class Supervisor:
         self._folder = folder
         self._config = config
         self._around = around
+        self._disk = around.disk
         self._checkpoint = checkpoint
         self._listener = listener
         self._is_paused = False
         self._tasks = Tasks()
         self._threshold = get_environment(config.env_id).solved_threshold
         self._wish: StopWish | None = None
+        self._stop_asked = asyncio.Event()
+        self._resumable_step: int | None = checkpoint.timesteps if checkpoint else None
         self._verdict: str | None = None
         self._traceback = ""
         self._worker: LocalWorker | None = None
@@ -103,6 +108,7 @@ class Supervisor:
         if self._wish is not None:
             return
         self._wish = wish
+        self._stop_asked.set()
         if self._worker is not None:
             self._worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")
@@ -111,15 +117,21 @@ class Supervisor:
         """Ask the run to wait, or to go on; `listener.paused` tells when it does."""
         if self._worker is not None:
             self._worker.send(messages.encode(messages.Pause(on=on)))
+        if not on:
+            # From now on silence counts again.
+            self._is_paused, self._heard = False, time.monotonic()
 
     async def follow(self) -> Ending:
         """Train until the end, whatever it is, and return it; nothing is left running."""
         try:
-            worker = await self._around.pool.take()
+            worker = await self._take_worker()
         except (WorkerGoneError, ProtocolError, OSError) as error:
             _log.exception("No worker for run %s", self._feed.run.id)
             await self._tasks.cancel()
             return endings.failed(f"The worker could not be started: {error}.")
+        if worker is None:
+            await self._tasks.cancel()
+            return endings.not_begun(self._wish)
         try:
             self._writer = await asyncio.to_thread(MetricsWriter, self._folder.metrics)
             return await self._supervise(worker)
@@ -128,11 +140,25 @@ class Supervisor:
         finally:
             await self._clean_up(worker)
 
+    async def _take_worker(self) -> LocalWorker | None:
+        """Return a worker, or None if the run is stopped before there is one."""
+        taking = self._tasks.start(self._around.pool.take(), name="take a worker")
+        stopping = self._tasks.start(self._stop_asked.wait(), name="wait for a stop")
+        await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if taking.done():
+            taken: LocalWorker = taking.result()
+            return taken
+        taking.cancel()
+        return None
+
     async def _supervise(self, worker: LocalWorker) -> Ending:
+        self._heard = time.monotonic()
+        self._tasks.start(self._watch(worker), name=f"watch {self._feed.run.id}")
         try:
             await self._hand_over_job(worker)
         except ConnectionError:
-            return endings.lost(await worker.wait(), self._wish)
+            return self._gone(await worker.wait())
         self._worker = worker
         self._live = LiveView(
             self._feed,
@@ -142,8 +168,6 @@ class Supervisor:
             trainer=worker,
             silence_s=self._around.silence_s,
         )
-        self._heard = time.monotonic()
-        self._tasks.start(self._watch(worker), name=f"watch {self._feed.run.id}")
         if self._wish is not None:
             worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")
@@ -154,12 +178,15 @@ class Supervisor:
                 # Our own disk may have been slow: that isn't the worker's silence.
                 self._heard = time.monotonic()
             except WorkerGoneError:
-                code = await worker.wait()
-                verdict = self._verdict
-                ending = endings.failed(verdict) if verdict else endings.lost(code, self._wish)
+                ending = self._gone(await worker.wait())
             except ProtocolError as error:
                 ending = endings.failed(f"The worker broke the protocol: {error}.")
         return ending
+
+    def _gone(self, exit_code: int) -> Ending:
+        if self._verdict is not None and self._wish is None:
+            return endings.failed(self._verdict)
+        return endings.lost(exit_code, self._wish)
 
     async def _hand_over_job(self, worker: LocalWorker) -> None:
         resume = self._checkpoint is not None
@@ -184,7 +211,8 @@ class Supervisor:
             case Piece():
                 await self._store(said)
             case messages.Finished(reason=reason):
-                return endings.finished(reason, self._wish, self._feed.run.progress)
+                progress, step = self._feed.run.progress, self._resumable_step
+                return endings.finished(reason, self._wish, progress, step)
             case messages.Failed():
                 self._traceback = said.traceback
                 return endings.failed(said.reason)
@@ -197,6 +225,8 @@ class Supervisor:
             await self._listener.started(said.timesteps, said.notes)
         else:
             self._is_paused = said.on
+            if self._live is not None:
+                self._live.pause(on=said.on)
             await self._save_progress()
             await self._listener.paused(on=said.on)
 
@@ -218,7 +248,7 @@ class Supervisor:
     async def _measure(self, lines: tuple[messages.Line, ...]) -> None:
         assert self._writer is not None
         # On disk first, on screen second: nothing that was shown can get lost.
-        written = await asyncio.to_thread(self._writer.append, [line.flat() for line in lines])
+        written = await self._disk(self._writer.append, [line.flat() for line in lines])
         self._feed.add_lines(written)
         before = self._feed.run.progress
         after = judge(before, written, self._threshold)
@@ -236,13 +266,15 @@ class Supervisor:
         content, self._file = self._file, bytearray()
         match piece.header:
             case messages.BlobHeader(name="model.zip"):
-                await asyncio.to_thread(write_atomically, self._folder.model, content)
+                await self._disk(write_atomically, self._folder.model, content)
                 self._feed.set_has_model()
             case messages.BlobHeader(name="checkpoint.zip", timesteps=timesteps, lines=lines):
                 assert self._writer is not None
                 facts = {"timesteps": timesteps, "lines": min(lines, self._writer.count)}
                 keep = self._around.keep_checkpoints
-                await asyncio.to_thread(self._folder.save_checkpoint, content, facts, keep=keep)
+                await self._disk(self._folder.save_checkpoint, content, facts, keep=keep)
+                self._resumable_step = timesteps
+                self._feed.set_has_checkpoint()
             case header:
                 raise ProtocolError(f"an unexpected file {header.name}")
 

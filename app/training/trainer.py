@@ -29,6 +29,9 @@ from storage.records import (
 )
 from storage.run_folder import RunFolder, RunsFolder
 
+_DISK_THREADS = 4
+_READERS = 2
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,11 +47,13 @@ class Trainer:
         """A run was deleted."""
         self._folder = folder
         self._storage = storage
+        self._reading = asyncio.Semaphore(_READERS)
         self._trash = Trash(folder, storage)
         self._auto_resume = settings.auto_resume
         around = Surroundings(
             pool=pool,
             storage=storage,
+            disk=StorageThread(_DISK_THREADS),
             viewer_slots=asyncio.Semaphore(settings.viewers),
             memory_mb=settings.worker_memory,
             silence_s=settings.worker_silence,
@@ -253,6 +258,16 @@ class Trainer:
         """Return a run's event log, newest first; see `storage.events.list_events`."""
         await self._storage(runs.get_run, run_id)
         return await self._storage(events.list_events, run_id, **bounds)
+
+    async def read_on(self, reader: metrics.LineReader, limit: int) -> Sequence[JsonObject]:
+        """Read on in a run's metrics, for one of many listeners."""
+        # Few at a time: a hundred listeners must not keep the processor from those who write.
+        async with self._reading:
+            return await asyncio.to_thread(reader.read, limit)
+
+    async def events_after(self, run_id: str, after: int) -> tuple[EventRecord, ...]:
+        """Return the next part of a run's event log, oldest first."""
+        return await self._storage(events.events_after, run_id, after, limit=500)
 
     async def shape(
         self, run_id: str, names: Sequence[str], max_points: int

@@ -11,6 +11,7 @@ from app.worker import messages
 _REFILL_AFTER_S = 5.0
 """After one was taken its job needs the processor more than its successor does."""
 _RETRY_AFTER_S = 30.0
+_READY_WITHIN_S = 120.0
 
 
 class WorkerPool:
@@ -54,8 +55,12 @@ class WorkerPool:
     async def _start(self) -> LocalWorker:
         worker = LocalWorker(memory_mb=self._memory_mb)
         try:
-            await worker.start("learner")
-            self._check(worker, await worker.receive())
+            async with asyncio.timeout(_READY_WITHIN_S):
+                await worker.start("learner")
+                self._check(worker, await worker.receive())
+        except TimeoutError:
+            await _end(worker)
+            raise ProtocolError(f"it was not ready within {_READY_WITHIN_S:g} s") from None
         except BaseException:
             await _end(worker)
             raise

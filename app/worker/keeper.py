@@ -25,7 +25,8 @@ class CheckpointKeeper:
         self._channel = channel
         self._at_hand: tuple[bytes, int, int] | None = None
         self._next_at = -math.inf
-        self._delivered_at = time.monotonic()
+        # The first one is delivered at once: from then on nothing can be lost for good.
+        self._delivered_at = -math.inf
         self._delivered_timesteps = -1
 
     def between_rollouts(

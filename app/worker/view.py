@@ -26,6 +26,8 @@ def view(job: messages.View, channel: Channel, control: Control) -> None:
     steps_per_frame = max(1, round(env.metadata.get("render_fps", 30) / job.fps))
     due = time.monotonic()
     while not control.stop_requested:
+        if control.paused and player.has_begun:
+            control.wait_while_paused(lambda: None)
         if taken := control.take_weights():
             player.learn_from(*taken)
         channel.send_picture(player.advance(steps_per_frame), to_jpeg(draw(env)))
@@ -46,6 +48,11 @@ class _Player:
         self._step = 0
         self._reward = self._return = 0.0
         self._over = True
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is anything to see."""
+        return self._step > 0
 
     def learn_from(self, header: messages.WeightsHeader, weights: bytes) -> None:
         """Play with newer weights from the next step on."""

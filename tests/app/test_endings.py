@@ -32,7 +32,7 @@ def test_a_lost_worker_is_judged_by_how_it_went(
 
 
 def test_a_used_budget_completes_a_run_without_an_error() -> None:
-    ending = endings.finished("budget", None, DONE)
+    ending = endings.finished("budget", None, DONE, 2_048)
 
     assert ending.status is RunStatus.COMPLETED
     assert ending.message == "Training complete: 2,048 steps in 3.2 s."
@@ -40,8 +40,8 @@ def test_a_used_budget_completes_a_run_without_an_error() -> None:
 
 
 def test_who_stopped_a_run_decides_what_it_is_called() -> None:
-    assert endings.finished("stopped", StopWish.PERSON, DONE).status is RunStatus.STOPPED
-    assert endings.finished("stopped", StopWish.SERVER, DONE).status is RunStatus.INTERRUPTED
+    assert endings.finished("stopped", StopWish.PERSON, DONE, None).status is RunStatus.STOPPED
+    assert endings.finished("stopped", StopWish.SERVER, DONE, None).status is RunStatus.INTERRUPTED
 
 
 def test_a_full_disk_is_said_plainly() -> None:
@@ -49,3 +49,11 @@ def test_a_full_disk_is_said_plainly() -> None:
 
     assert ending.status is RunStatus.INTERRUPTED
     assert "No space left on device" in ending.message
+
+
+def test_a_stopped_run_says_where_it_can_go_on() -> None:
+    ending = endings.finished("stopped", StopWish.PERSON, DONE, 1_024)
+
+    assert ending.message == (
+        "Stopped after 2,048 steps. The model was kept. It can go on from step 1,024."
+    )

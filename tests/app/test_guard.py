@@ -73,6 +73,13 @@ async def test_writing_from_another_site_is_refused(method: str) -> None:
     assert script[0]["status"] == 200
 
 
+@pytest.mark.parametrize("origin", ["http://[", "null", "", "http://localhost:8080@evil.example"])
+async def test_an_origin_that_is_none_is_foreign(origin: str) -> None:
+    answer = await ask(method="POST", host="localhost:8080", origin=origin)
+
+    assert answer[0]["status"] == 403
+
+
 async def test_another_port_of_the_same_name_is_another_site() -> None:
     answer = await ask(method="POST", host="localhost:8080", origin="http://localhost:9090")
 

@@ -35,8 +35,11 @@ def test_a_reader_sees_lines_while_they_are_being_written(path: Path) -> None:
 def test_reading_goes_on_after_a_number(path: Path) -> None:
     write(path, 10)
 
-    assert [line["n"] for line in metrics.read_lines(path, after=7)] == [8, 9, 10]
-    assert [line["n"] for line in metrics.read_lines(path, after=2, limit=2)] == [3, 4]
+    reader = metrics.LineReader(path, after=6)
+
+    assert [line["n"] for line in reader.read(2)] == [7, 8]
+    assert [line["n"] for line in reader.read(9)] == [9, 10]
+    assert reader.read(9) == []
 
 
 def test_the_tail_is_read_from_the_end_of_a_large_file(path: Path) -> None:

@@ -27,11 +27,11 @@ def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:
     folder = RunsFolder(tmp_path).run("abc")
     folder.create({"seed": 1})
 
-    assert list(folder.artifacts) == ["config.json"]
+    assert list(folder.artifacts()) == ["config.json"]
 
     folder.model.write_bytes(b"zip")
 
-    assert list(folder.artifacts) == ["model.zip", "config.json"]
+    assert list(folder.artifacts()) == ["model.zip", "config.json"]
 
 
 def test_a_run_goes_to_the_trash_and_comes_back(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,8 @@ def test_a_completed_run_cannot_be_stopped() -> None:
     for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.COMPLETED):
         runs.move_run(run.id, status)
 
-    with pytest.raises(WrongStateError, match=r"is completed and can't be stopped\."):
-        runs.move_run(run.id, RunStatus.STOPPED, wish="be stopped")
+    with pytest.raises(WrongStateError, match=r"is completed and can't become stopped\."):
+        runs.move_run(run.id, RunStatus.STOPPED)
 
 
 def test_pages_of_a_list_meet_without_gap_or_overlap() -> None:
@@ -97,7 +98,13 @@ def test_pages_meet_for_every_order() -> None:
 
 
 def test_a_cursor_from_nowhere_is_refused() -> None:
-    for cursor in ("nonsense!", "YQ==", "%%%"):
+    create()
+    other_order = runs.list_runs(sort="name", limit=1)
+    create()
+    other_order = runs.list_runs(sort="name", limit=1)
+    forged = base64.urlsafe_b64encode(b"-created_at|abc|0001-01-01T00:00:00+14:00").decode()
+
+    for cursor in ("nonsense!", "YQ==", "%%%", "YWJ8eHl6", forged, other_order.next):
         with pytest.raises(BadCursorError):
             runs.list_runs(cursor=cursor)
 
@@ -111,6 +118,13 @@ def test_filters_combine() -> None:
 
     assert [run.id for run in found] == [wanted.id]
     assert [run.id for run in runs.list_runs(RunFilter(text="the o")).items] == [wanted.id]
+
+
+def test_a_tag_with_quotes_is_found() -> None:
+    run = create(tags=['say "hi"', "back\\slash"])
+
+    for tag in run.tags:
+        assert [found.id for found in runs.list_runs(RunFilter(tag=tag)).items] == [run.id]
 
 
 def test_archived_runs_are_left_out_unless_asked_for() -> None:
