@@ -26,7 +26,7 @@ nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
 add_shared_head(VERSION)
 
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
-core.sio.eio.cors_allowed_origins = []
+core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)
 nicegui_app.on_startup(lambda: announce(lab.settings))
 nicegui_app.on_shutdown(lab.close)

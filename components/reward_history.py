@@ -69,8 +69,6 @@ class LearningCurve:
         self._chart.set_visibility(False)
         self._told = 0
         self._is_begun = False
-        self.is_ready = False
-        """Whether the browser has the chart."""
 
     def begin(self, lines: Iterable[JsonObject], told: int, threshold: float | None) -> None:
         """Draw the shape of what was there before; `told` is the number of its last line."""
@@ -101,13 +99,8 @@ class LearningCurve:
         self._chart.set_visibility(some)
 
     def on_ready(self, handler: Callable[[], Awaitable[None]]) -> None:
-        """Call `handler` once the browser has the chart."""
-
-        async def ready() -> None:
-            self.is_ready = True
-            await handler()
-
-        self._chart.on("ready", ready)
+        """Call `handler` once the browser has the chart; a hidden one doesn't say so."""
+        self._chart.on("ready", handler)
 
 
 def _columns(lines: Iterable[JsonObject]) -> tuple[Columns, Columns]:

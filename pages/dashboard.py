@@ -87,9 +87,7 @@ class Dashboard:
             feed.changed.subscribe(self._take_back)
             feed.changed.subscribe(self._refresh)
         self._refresh()
-        # Before the browser has the chart, its `ready` draws the curve.
-        if self._curve.is_ready:
-            await self._begin_curve()
+        await self._begin_curve()
         await self._list_runs()
 
     def _setup_column(self) -> None:

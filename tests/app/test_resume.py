@@ -134,7 +134,7 @@ def test_a_completed_run_goes_on_once_it_is_extended(server: LabServer) -> None:
 def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(start_server: Start) -> None:
     lab = start_server(RL_LAB_WARM_WORKERS="0")
     run = lab.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
-    lab.wait_for_steps(run["id"], 2_000)
+    lab.wait_for_steps(run["id"], 20_000)
     act(lab, run["id"], "pause")
     paused = lab.wait_for(run["id"], "paused")
     act(lab, run["id"], "resume")

@@ -93,13 +93,33 @@ def test_a_tab_follows_a_run_that_another_one_starts(visit: Visit) -> None:
     stop_training(starting)
 
 
-def test_the_curve_holds_every_shape_after_a_reload(visit: Visit, server: LabServer) -> None:
-    run = server.train(total_timesteps=4_000, seed=2)
-    page = visit.open(f"/runs/{run['id']}")
+def points(page: Page, label: str) -> list[int]:
+    """Return how many points each series of a chart holds in the browser."""
+    chart = page.get_by_role("img", name=label)
+    expect(chart).to_be_visible(timeout=_PATIENCE_MS)
+    element_id = str(chart.get_attribute("id")).removeprefix("c")
+    counts: list[int] = page.evaluate(f"getElement({element_id}).counts()")
+    return counts
 
-    expect(page.get_by_role("img", name="Reward over timesteps")).to_be_visible()
-    expect(page.get_by_role("img", name="Reward of the last 100 episodes")).to_be_visible()
-    expect(page.get_by_text("completed").first).to_be_visible()
+
+def test_the_charts_hold_the_same_points_live_and_after_a_reload(
+    visit: Visit, server: LabServer
+) -> None:
+    page = visit.open("/train")
+    start_training(page, "4,000")
+    expect(page.get_by_label("Live feed").get_by_text("completed")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
+    page.wait_for_timeout(1_000)
+    live = points(page, "Reward over timesteps")
+
+    page.reload()
+    page.wait_for_timeout(1_500)
+
+    newest = server.api.get("/runs").json()["items"][0]
+    assert live == [newest["episodes"]] * 2
+    assert points(page, "Reward over timesteps") == live
+    assert points(page, "Reward of the last 100 episodes")[0] == min(100, newest["episodes"])
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "100")
 
 
