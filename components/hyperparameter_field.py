@@ -11,7 +11,7 @@ from app.algorithms.spec import Hyperparameter, Value
 
 Field = TypeVar("Field", bound=ValidationElement[Any])
 
-_WITH_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_WITH_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _TEXT_PROPS = "dense outlined hide-bottom-space"
 
 
