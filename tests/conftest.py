@@ -8,6 +8,11 @@ import pytest
 from tests.lab_server import LabServer
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the browser last: Playwright keeps an event loop running, which no other test may meet."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

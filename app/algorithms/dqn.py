@@ -4,6 +4,20 @@ from app.algorithms import common
 from app.algorithms.spec import AlgorithmSpec
 from app.environments.spec import ActionKind
 
+_HYPERPARAMETERS = (
+    common.learning_rate(1e-3),
+    *common.memory(100_000, 1_000),
+    common.batch_size(64),
+    common.tau(1.0),
+    common.gamma(),
+    *common.rounds(4),
+    common.target_update_interval(500),
+    *common.exploration(0.2, 0.05),
+    common.max_grad_norm(10.0),
+    common.net_arch(64, 64),
+    common.activation_fn("relu"),
+)
+
 DQN = AlgorithmSpec(
     id="DQN",
     name="Deep Q-Network",
@@ -11,19 +25,7 @@ DQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_memory,
-    hyperparameters=(
-        common.learning_rate(1e-3),
-        *common.memory(100_000, 1_000),
-        common.batch_size(64),
-        common.tau(1.0),
-        common.gamma(),
-        *common.rounds(4),
-        common.target_update_interval(500),
-        *common.exploration(0.2, 0.05),
-        common.max_grad_norm(10.0),
-        common.net_arch(64, 64),
-        common.activation_fn("relu"),
-    ),
+    hyperparameters=_HYPERPARAMETERS,
 )
 
 QRDQN = AlgorithmSpec(
@@ -33,17 +35,5 @@ QRDQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_memory,
-    hyperparameters=(
-        common.learning_rate(1e-3),
-        *common.memory(100_000, 1_000),
-        common.batch_size(64),
-        common.tau(1.0),
-        common.gamma(),
-        *common.rounds(4),
-        common.target_update_interval(500),
-        *common.exploration(0.2, 0.05),
-        common.max_grad_norm(10.0),
-        common.net_arch(64, 64),
-        common.activation_fn("relu"),
-    ),
+    hyperparameters=_HYPERPARAMETERS,
 )
