@@ -9,7 +9,7 @@ from tests.lab_server import LabServer
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the browser last: Playwright keeps an event loop running, which no other test may meet."""
+    """Put the browser last: Playwright keeps an event loop running that others can't bear."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
