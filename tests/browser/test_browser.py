@@ -164,7 +164,7 @@ def test_an_unfit_algorithm_is_refused_in_place(visit: Visit) -> None:
     page = visit.open("/train")
     page.get_by_role("radio", name="BipedalWalker-v3").click()
     page.get_by_label("Algorithm").click()
-    page.get_by_role("option", name="DQN").click()
+    page.get_by_role("option", name="DQN", exact=True).click()
 
     reason = "DQN needs discrete actions, BipedalWalker-v3 has continuous ones."
     expect(page.get_by_text(reason).first).to_be_visible()
@@ -209,5 +209,5 @@ def test_the_api_documentation_is_drawn_without_help_from_outside(visit: Visit) 
     page.on("request", lambda request: visit._check_host(request.url))
     page.goto(visit.server.url + "/api/docs")
 
-    start = page.get_by_role("button", name=re.compile("post /runs/{run_id}/start", re.I))
+    start = page.locator('[data-path="/runs/{run_id}/start"]')
     expect(start.first).to_be_visible(timeout=_PATIENCE_MS)
