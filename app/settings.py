@@ -102,7 +102,7 @@ SETTINGS: tuple[Setting, ...] = (
         field="warm_workers",
         variable="RL_LAB_WARM_WORKERS",
         flag=None,
-        help="workers kept ready so that training starts at once; 0 saves about 300 MB each",
+        help="workers kept ready so that training starts at once; 0 saves their memory",
     ),
     Setting(
         field="viewers",

@@ -66,7 +66,7 @@ class Dashboard:
         with ui.element("div").classes("lab-columns"):
             with ui.element("div").classes("lab-column"):
                 self._setup_column()
-            with ui.element("div").classes("lab-column is-live-column"):
+            with ui.element("div").classes("lab-column"):
                 self._live_column()
             with ui.element("div").classes("lab-column"):
                 self._news_column()

@@ -38,7 +38,7 @@ _OF_THE_POLICY = ("net_arch", "activation_fn")
 def make_training_envs(env_id: str, n_envs: int) -> VecEnv:
     """Make the environments that a model collects from.
 
-    Without a render mode: LunarLander alone runs 2 to 9 times slower when it could be drawn.
+    Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
     """
 
     def make() -> gym.Env[Any, Any]:
