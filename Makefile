@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One benchmark by its name: make bench only=live_view
 only ?=
 
-.PHONY: run test check bench setup setup-test chromium clean
+.PHONY: run test check bench presets setup setup-test chromium clean
 
 run: setup
 	$(BIN)/python main.py
@@ -27,6 +27,10 @@ lint:
 bench: setup-test chromium
 	$(BIN)/python -m benchmarks $(only)
 
+# Measure presets that have no result yet, or some: make presets only="CartPole-v1 PPO"
+presets: setup-test
+	$(BIN)/python -m benchmarks.presets --only "$(only)"
+
 setup: .venv/.packages assets/built/.done
 
 setup-test: setup .venv/.test-packages
@@ -38,7 +42,7 @@ setup-test: setup .venv/.test-packages
 	touch $@
 
 .venv/.test-packages: pyproject.toml .venv/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,atari,minigrid]'
 	touch $@
 
 assets/built/.done: assets/package.json assets/build.py | .venv/.packages

@@ -3,6 +3,11 @@
 import sys
 from contextlib import suppress
 
+from app.cli import is_command, run_command
+
+if is_command(sys.argv[1:]):  # train, evaluate, runs, export: without the web parts below
+    sys.exit(run_command(sys.argv[1:]))
+
 from nicegui import app as nicegui_app
 from nicegui import core, ui
 

@@ -1,6 +1,6 @@
 """What the lab refuses, each with a code for programs and a sentence for people."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
@@ -24,6 +24,36 @@ class UnknownEnvironmentError(InputError):
     def __init__(self, env_id: str, known: Iterable[str]) -> None:
         hint = _suggestion(env_id, known)
         super().__init__(f"Unknown environment {env_id[:80]!r}. {hint}", field="env_id")
+
+
+class NotInstalledError(InputError):
+    """An environment's package is missing."""
+
+    code = "not_installed"
+
+    def __init__(self, env_id: str, command: str) -> None:
+        super().__init__(f"{env_id} isn't installed. Add it with: {command}", field="env_id")
+
+
+class CannotBeTrainedError(InputError):
+    """An environment exists, but no algorithm of the lab can do anything with it."""
+
+    code = "cannot_be_trained"
+
+    def __init__(self, env_id: str, why: str) -> None:
+        super().__init__(f"{env_id[:80]} can't be trained on: {why}", field="env_id")
+
+
+class UnknownOptionError(InputError):
+    """An environment has no option of this name."""
+
+    code = "unknown_option"
+
+    def __init__(self, env_id: str, name: str, known: Collection[str]) -> None:
+        hint = _suggestion(name, known) if known else "It has none."
+        super().__init__(
+            f"{env_id} has no option {name[:80]!r}. {hint}", field=f"env_kwargs.{name[:80]}"
+        )
 
 
 class UnknownAlgorithmError(InputError):

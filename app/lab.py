@@ -7,19 +7,19 @@ import sys
 import time
 from collections import deque
 from importlib.metadata import version
-from pathlib import Path
 from typing import IO
 
+from app.environment_finder import EnvironmentFinder
 from app.environments import catalogue
 from app.previews import Previews
 from app.settings import Settings
 from app.storage_thread import StorageThread
 from app.tasks import Tasks
+from app.training.evaluations import Evaluations
 from app.training.sandbox_check import Sandbox, check_sandbox
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
 from storage.database import open_database
-from storage.run_folder import RunsFolder
 
 VERSION = version("rl-lab")
 
@@ -38,12 +38,14 @@ class Lab:
             StorageError: if the folder or the database can't be used.
         """
         self.settings = settings
-        folder = RunsFolder(settings.runs_dir.resolve())
+        folder = settings.runs_folder
         self._claim: IO[str] = folder.claim()
         self._storage = StorageThread()
-        self._database = self._storage.call(open_database, _database_path(settings, folder))
+        self._database = self._storage.call(open_database, settings.database_path)
         self._pool = WorkerPool(warm=settings.warm_workers, memory_mb=settings.worker_memory)
-        self.trainer = Trainer(settings, folder, self._storage, self._pool)
+        self.environments = EnvironmentFinder(folder, memory_mb=settings.worker_memory)
+        self.trainer = Trainer(settings, folder, self._storage, self._pool, self.environments)
+        self.evaluations = Evaluations(self.trainer, self._pool)
         self.previews = Previews(folder, memory_mb=settings.worker_memory)
         self.lag = LagProbe()
         self._sandbox: asyncio.Task[Sandbox] | None = None
@@ -63,14 +65,25 @@ class Lab:
 
     async def open(self) -> None:
         """Check the sandbox, go on with the queue, keep workers warm, draw the missing pictures."""
-        _keep_memory_private()
         self._tasks.start(self.lag.run(), name="lag probe")
+        await self._lock_in()
+        self._pool.open()
+        await self.environments.open()
+        await self.trainer.open()
+        offered = catalogue.CATALOGUE.values()
+        self.previews.prepare(spec.id for spec in offered if spec.is_installed)
+
+    async def open_for_one_command(self) -> None:
+        """Check the sandbox; whatever waited in the queue before keeps waiting."""
+        await self._lock_in()
+        await self.environments.open()
+        await self.trainer.open(goes_on=False)
+
+    async def _lock_in(self) -> None:
+        _keep_memory_private()
         sandbox = await self.sandbox()
         _log.info("Sandbox: %s %s", sandbox.level, sandbox.open_doors or "")
         self._pool.promised_layers = sandbox.layers
-        self._pool.open()
-        await self.trainer.open()
-        self.previews.prepare(catalogue.CATALOGUE)
 
     async def close(self) -> None:
         """End every run and worker, and let go of the runs folder."""
@@ -103,12 +116,6 @@ class LagProbe:
         """Return the lag in milliseconds that this share of the last minute stayed below."""
         lags = sorted(self._lags_ms)
         return round(lags[min(len(lags) - 1, int(len(lags) * share))], 2) if lags else None
-
-
-def _database_path(settings: Settings, folder: RunsFolder) -> Path:
-    return (
-        Path(settings.database.removeprefix("sqlite:///")) if settings.database else folder.database
-    )
 
 
 def _keep_memory_private() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from app.tasks import Tasks
@@ -27,22 +27,16 @@ class Previews:
         self._folder = folder
         self._memory_mb = memory_mb
         self._one_at_a_time = asyncio.Lock()
+        self._expected: dict[str, asyncio.Event] = {}
         self._tasks = Tasks()
 
     def prepare(self, env_ids: Iterable[str]) -> None:
         """Make the missing pictures in the background."""
-
-        async def make_all() -> None:
-            for env_id in env_ids:
-                try:
-                    await self.picture(env_id)
-                except PreviewError as error:
-                    _log.warning("No picture of %s: %s", env_id, error)
-
-        self._tasks.start(make_all(), name="prepare previews")
+        self._expected = {env_id: asyncio.Event() for env_id in env_ids}
+        self._tasks.start(self._prepare(), name="prepare previews")
 
     async def picture(self, env_id: str) -> Path:
-        """Return the PNG of an environment of the catalogue, made now if it wasn't before.
+        """Return the PNG of an environment that exists, made now if it wasn't before.
 
         Raises:
             PreviewError: if it can't be drawn.
@@ -50,29 +44,51 @@ class Previews:
         path = self._folder.preview(env_id)
         if await asyncio.to_thread(path.is_file):
             return path
+        if (expected := self._expected.get(env_id)) is not None:
+            await expected.wait()
         async with self._one_at_a_time:
             if not await asyncio.to_thread(path.is_file):
-                content = await self._draw(env_id)
-                await asyncio.to_thread(self._folder.save_preview, env_id, content)
+                await self._draw([env_id])
         return path
 
     async def close(self) -> None:
         """End what is under way."""
         await self._tasks.cancel()
 
-    async def _draw(self, env_id: str) -> bytes:
+    async def _prepare(self) -> None:
+        missing = [env_id for env_id in self._expected if not await self._is_there(env_id)]
+        try:
+            # In one worker: to start one takes longer than to draw ten pictures.
+            if missing:
+                await self._draw(missing)
+        except PreviewError as error:
+            _log.warning("Not all environments could be drawn: %s", error)
+        finally:
+            for expected in self._expected.values():
+                expected.set()
+
+    async def _is_there(self, env_id: str) -> bool:
+        return await asyncio.to_thread(self._folder.preview(env_id).is_file)
+
+    async def _draw(self, env_ids: Sequence[str]) -> None:
         worker = LocalWorker(memory_mb=self._memory_mb)
         try:
             async with asyncio.timeout(_WITHIN_S):
                 await worker.start("painter")
                 await worker.receive()
-                worker.send(messages.encode(messages.Picture(env_id=env_id)))
-                return await _receive_file(worker)
+                worker.send(messages.encode(messages.Picture(env_ids=tuple(env_ids))))
+                for env_id in env_ids:
+                    await self._keep(env_id, await _receive_file(worker))
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             raise PreviewError(str(error) or "the worker was lost") from error
         finally:
             worker.kill()
             await worker.wait()
+
+    async def _keep(self, env_id: str, content: bytes) -> None:
+        await asyncio.to_thread(self._folder.save_preview, env_id, content)
+        if (expected := self._expected.get(env_id)) is not None:
+            expected.set()
 
 
 async def _receive_file(worker: LocalWorker) -> bytes:

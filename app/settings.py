@@ -8,6 +8,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
+from app.cli import COMMANDS
+from storage.run_folder import RunsFolder
+
 
 class SettingsError(Exception):
     """A setting can't be used; the message names it and the way out."""
@@ -31,6 +34,17 @@ class Settings:
     worker_silence: float = 60.0
     keep_checkpoints: int = 3
     auto_resume: bool = False
+
+    @property
+    def runs_folder(self) -> RunsFolder:
+        """The folder that holds everything the lab remembers."""
+        return RunsFolder(self.runs_dir.resolve())
+
+    @property
+    def database_path(self) -> Path:
+        """Where the SQLite file lies."""
+        own = self.database.removeprefix("sqlite:///")
+        return Path(own) if own else self.runs_folder.database
 
     @property
     def is_loopback(self) -> bool:
@@ -155,6 +169,8 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
         SettingsError: if a value can't be used.
     """
     flags = vars(_parser().parse_args(arguments))
+    if (command := flags["command"]) != "serve":
+        raise SettingsError(f"The command comes first: python main.py {command} --help tells more.")
     values: dict[str, Any] = {}
     for setting in SETTINGS:
         raw = flags.get(setting.field)
@@ -167,16 +183,24 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
     return settings
 
 
-class _Parser(argparse.ArgumentParser):
+class SentenceParser(argparse.ArgumentParser):
     """Reports a wrong flag as one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        raise SettingsError(f"{message[:1].upper()}{message[1:]}. See python main.py --help.")
+        """Say what is wrong and where to read more."""
+        raise SettingsError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python main.py", description="Serve the lab on a web page.")
-    parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="serve")
+    others = "\n".join(f"  {name:10}{does}" for name, does in COMMANDS.items())
+    parser = SentenceParser(
+        prog="python main.py",
+        description="Serve the lab on a web page.",
+        epilog=f"Without a web page:\n{others}\nEach has a --help of its own.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ["serve", *COMMANDS]
+    parser.add_argument("command", nargs="?", choices=names, default="serve", help="serve or below")
     for setting in SETTINGS:
         if setting.field == "browser":
             parser.add_argument("--no-browser", dest="browser", action="store_const", const="0",

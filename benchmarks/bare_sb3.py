@@ -1,6 +1,7 @@
-"""The same training without the app: plain Stable-Baselines3, one thread. Prints steps per second.
+"""The same training without the app: plain Stable-Baselines3, one thread.
 
-`python -m benchmarks.bare_sb3 ENV_ID TIMESTEPS SEED`
+`python -m benchmarks.bare_sb3 ENV_ID ALGORITHM TIMESTEPS SEED` prints steps per second, and steps
+per second of processor time.
 """
 
 import os
@@ -11,25 +12,24 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import gymnasium as gym
 import torch
-from stable_baselines3 import PPO
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from app.training.config import RunConfig, RunRequest
+from app.worker.models import build_model
 
 
-def main(env_id: str, timesteps: int, seed: int) -> None:
+def main(env_id: str, algorithm: str, timesteps: int, seed: int) -> None:
     """Train with the lab's default hyperparameters and print the speed."""
     torch.set_num_threads(1)
-    config = RunConfig.from_request(RunRequest(env_id=env_id, algorithm="PPO"))
-    values = dict(config.hyperparameters)
-    layers, _ = values.pop("net_arch"), values.pop("activation_fn")
+    request = RunRequest(env_id=env_id, algorithm=algorithm, total_timesteps=timesteps, seed=seed)
+    config = RunConfig.from_request(request)
     envs = DummyVecEnv([lambda: Monitor(gym.make(env_id))] * config.n_envs)
-    policy = {"net_arch": list(layers)}  # type: ignore[arg-type]
-    model = PPO("MlpPolicy", envs, policy_kwargs=policy, device="cpu", seed=seed, **values)  # type: ignore[arg-type]
-    began = time.perf_counter()
+    model = build_model(config.setup(), envs, seed=seed)
+    began, used = time.perf_counter(), time.process_time()
     model.learn(timesteps)
-    print(model.num_timesteps / (time.perf_counter() - began))
+    took, used = time.perf_counter() - began, time.process_time() - used
+    print(model.num_timesteps / took, model.num_timesteps / used)
 
 
-main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

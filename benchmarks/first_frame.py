@@ -6,10 +6,9 @@ import time
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.lab import MeasuredLab, measured_lab, progress
+from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress
 
 ROUNDS = 5
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
 def run() -> None:
@@ -20,7 +19,7 @@ def run() -> None:
         measured_lab(RL_LAB_WARM_WORKERS="0") as cold,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         times: dict[str, list[float]] = {"warm": [], "cold": []}
         for done in range(ROUNDS):
             progress(done, ROUNDS, "first frame")

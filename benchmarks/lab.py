@@ -8,23 +8,36 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).parent.parent
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+"""How Chromium is started."""
 _WARM_AFTER_S = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast a training was."""
+
+    per_second: float
+    per_cpu_second: float
 
 
 class MeasuredLab:
     """A running server and the calls that a benchmark makes."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, pid: int) -> None:
         self.url = url
+        self.pid = pid
         self.api = httpx.Client(base_url=f"{url}/api", timeout=60)
 
     def start(self, **wishes: Any) -> str:
@@ -37,10 +50,19 @@ class MeasuredLab:
     def wait(self, run_id: str) -> dict[str, Any]:
         """Wait until a run is over and return it."""
         while True:
-            run: dict[str, Any] = self.api.get(f"/runs/{run_id}").json()
+            run = self.get(run_id)
             if run["finished_at"]:
                 return run
             time.sleep(0.5)
+
+    def get(self, run_id: str) -> dict[str, Any]:
+        """Return a run."""
+        run: dict[str, Any] = self.api.get(f"/runs/{run_id}").json()
+        return run
+
+    def workers(self) -> list[psutil.Process]:
+        """Return the worker processes that there are right now."""
+        return list(psutil.Process(self.pid).children())
 
     def stop(self, run_id: str) -> None:
         """Stop a run and wait for it."""
@@ -74,20 +96,23 @@ class MeasuredLab:
 
 
 @contextlib.contextmanager
-def measured_lab(*, wait_until_warm: bool = True, **settings: str) -> Iterator[MeasuredLab]:
+def measured_lab(
+    *, wait_until_warm: bool = True, program: Sequence[str] = ("main.py",), **settings: str
+) -> Iterator[MeasuredLab]:
     """Start a lab on an empty folder and end it afterwards."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
+        flags = ["--no-browser", "--port", str(port), "--runs-dir", folder]
         process = subprocess.Popen(
-            [sys.executable, "main.py", "--no-browser", "--port", str(port), "--runs-dir", folder],
+            [sys.executable, *program, *flags],
             cwd=ROOT,
             env={**os.environ, **settings},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        lab = MeasuredLab(f"http://127.0.0.1:{port}")
+        lab = MeasuredLab(f"http://127.0.0.1:{port}", process.pid)
         try:
             while True:
                 with contextlib.suppress(httpx.TransportError):
@@ -100,6 +125,19 @@ def measured_lab(*, wait_until_warm: bool = True, **settings: str) -> Iterator[M
         finally:
             process.terminate()
             process.wait()
+
+
+def bare_speed(env_id: str, algorithm: str, timesteps: int, seed: int) -> Speed:
+    """Train without the app, in a process of its own."""
+    what = [env_id, algorithm, str(timesteps), str(seed)]
+    command = [sys.executable, "-m", "benchmarks.bare_sb3", *what]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return Speed(*map(float, done.stdout.split()))
+
+
+def wish(name: str, default: int) -> int:
+    """Return how large a benchmark shall be: BENCH_`name` from the environment, or the default."""
+    return int(os.environ.get(f"BENCH_{name}", default))
 
 
 def progress(done: int, total: int, what: str) -> None:

@@ -5,11 +5,9 @@ hyperparameters, interleaved.
 """
 
 import statistics
-import subprocess
-import sys
 import time
 
-from benchmarks.lab import ROOT, MeasuredLab, measured_lab, progress
+from benchmarks.lab import MeasuredLab, bare_speed, measured_lab, progress
 
 TIMESTEPS = {"CartPole-v1": 40_960, "LunarLander-v3": 40_960}
 ROUNDS = 4
@@ -30,7 +28,7 @@ def _measure(lab: MeasuredLab, env_id: str, timesteps: int) -> None:
     bare, alone, watched, pictures = [], [], [], []
     for seed in range(1, ROUNDS + 1):
         progress(seed - 1, ROUNDS, env_id)
-        bare.append(_bare(env_id, timesteps, seed))
+        bare.append(bare_speed(env_id, "PPO", timesteps, seed).per_second)
         alone.append(_in_the_app(lab, env_id, timesteps, seed, viewers=0)[0])
         speed, rate = _in_the_app(lab, env_id, timesteps, seed, viewers=VIEWERS)
         watched.append(speed)
@@ -41,12 +39,6 @@ def _measure(lab: MeasuredLab, env_id: str, timesteps: int) -> None:
         ratio = statistics.median(a / b for a, b in zip(speeds, bare, strict=True))
         cells.append(f"{statistics.median(speeds):,.0f} ({ratio:.2f})")
     print(f"| {env_id} | {' | '.join(cells)} | {statistics.median(pictures):.1f} |", flush=True)
-
-
-def _bare(env_id: str, timesteps: int, seed: int) -> float:
-    command = [sys.executable, "-m", "benchmarks.bare_sb3", env_id, str(timesteps), str(seed)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def _in_the_app(

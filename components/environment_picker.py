@@ -1,25 +1,44 @@
-"""Choose one environment of the catalogue."""
+"""Choose one environment, of the catalogue or any other that is installed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
+from app.environments.spec import EnvSpec, ObservationKind
+from app.errors import InputError
 
 
 class EnvironmentPicker:
-    """A list of environment cards, exactly one of them chosen."""
+    """A list of environment cards that can be searched, exactly one of them chosen."""
 
-    def __init__(self, specs: Sequence[EnvSpec], *, on_pick: Callable[[EnvSpec], None]) -> None:
+    def __init__(
+        self,
+        specs: Sequence[EnvSpec],
+        *,
+        on_pick: Callable[[EnvSpec], None],
+        find: Callable[[str], Awaitable[EnvSpec]],
+    ) -> None:
         self._on_pick = on_pick
-        self._specs = specs
+        self._find = find
+        self._specs = {spec.id: spec for spec in specs}
+        self.value = specs[0]
+        self._text = ui.input(placeholder="Search", on_change=self._search)
+        self._text.props('dense outlined clearable aria-label="Search"').classes("w-full")
+        self._text.on("keydown.enter", self._take_found)
         with (
             ui.element("div")
             .classes("lab-options")
             .props('role="radiogroup" aria-label="Environment"')
-        ):
+            .on("keydown.down.prevent", lambda: self._move(1))
+            .on("keydown.up.prevent", lambda: self._move(-1))
+            .mark("environments")
+        ) as self._list:
             self._cards = {spec.id: self._card(spec) for spec in specs}
-        self.value = specs[0]
+        with ui.element("div").classes("lab-form") as self._nothing:
+            self._why = ui.label().classes("lab-small")
+            self._use = ui.button("Use this id", on_click=self._use_id, color=None)
+            self._use.props("unelevated").classes("lab-button lab-compact lab-quiet")
+        self._nothing.set_visibility(False)
         self._mark()
 
     def pick(self, spec: EnvSpec) -> None:
@@ -28,19 +47,103 @@ class EnvironmentPicker:
         self._mark()
         self._on_pick(spec)
 
-    def _mark(self) -> None:
+    async def _use_id(self) -> None:
+        """Take an environment that has no card; a worker says what it is like."""
+        self._use.props("loading")
+        try:
+            spec = await self._find(self._text.value.strip())
+        except InputError as error:
+            self._why.set_text(str(error))
+            return
+        finally:
+            self._use.props(remove="loading")
+        if spec.id not in self._cards:
+            self._specs[spec.id] = spec
+            with self._list:
+                self._cards[spec.id] = self._card(spec)
+        self._text.set_value(spec.id)
+        self.pick(spec)
+
+    async def _take_found(self) -> None:
+        """Choose the only card in sight, or what was typed if there is none."""
+        reachable = self._reachable
+        if len(reachable) == 1:
+            self.pick(self._specs[reachable[0]])
+        elif not reachable and (self._text.value or "").strip():
+            await self._use_id()
+
+    def _search(self) -> None:
+        words = (self._text.value or "").lower().split()
         for env_id, card in self._cards.items():
-            card.props(f"aria-checked={'true' if env_id == self.value.id else 'false'}")
+            known = _searched(self._specs[env_id])
+            card.set_visibility(all(word in known for word in words))
+        self._nothing.set_visibility(not any(card.visible for card in self._cards.values()))
+        self._why.set_text("No card matches. Any installed Gymnasium id can be used.")
+        self._mark()
+
+    def _move(self, by: int) -> None:
+        """Choose the card before or after the chosen one, and go there."""
+        ids = self._reachable
+        if not ids:
+            return
+        here = ids.index(self.value.id) if self.value.id in ids else -max(by, 0)
+        there = ids[(here + by) % len(ids)]
+        self.pick(self._specs[there])
+        self._cards[there].run_method("focus")
+
+    @property
+    def _reachable(self) -> list[str]:
+        return [
+            env_id
+            for env_id, card in self._cards.items()
+            if card.visible and self._specs[env_id].is_installed
+        ]
+
+    def _mark(self) -> None:
+        """Say which card is chosen; only that one, or else the first in sight, is a tab stop."""
+        reachable = self._reachable
+        stop = self.value.id if self.value.id in reachable else next(iter(reachable), None)
+        for env_id, card in self._cards.items():
+            is_chosen = "true" if env_id == self.value.id else "false"
+            card.props(f"aria-checked={is_chosen} tabindex={0 if env_id == stop else -1}")
 
     def _card(self, spec: EnvSpec) -> ui.element:
         with ui.element("button").classes("lab-option").props('type="button" role="radio"') as card:
-            ui.element("img").props(
-                f'src="/api/environments/{spec.id}/preview.png" alt="" width=72 height=48'
-            )
+            if spec.is_installed and spec.renders:
+                _picture(spec)
+            else:
+                ui.element("div").classes("lab-option-blank")
             with ui.element("div").classes("lab-option-text"):
                 ui.label(spec.id).classes("lab-name")
-                with ui.element("div").classes("lab-badges"):
-                    ui.label(spec.action_kind.replace("_", " ")).classes("lab-badge")
-                    ui.label(f"box({spec.observation_shape[0]})").classes("lab-badge")
+                _facts(spec)
             ui.tooltip(spec.description).props("delay=800")
-        return card.mark(spec.id).on("click", lambda: self.pick(spec))
+        card.mark(spec.id)
+        if not spec.is_installed:
+            return card.props("aria-disabled=true")
+        return card.on("click", lambda: self.pick(spec))
+
+
+def _picture(spec: EnvSpec) -> None:
+    address = f"/api/environments/{spec.id}/preview.png"
+    ui.element("img").props(f'src="{address}" alt="" width=72 height=48 loading="lazy"')
+
+
+def _facts(spec: EnvSpec) -> None:
+    """Show what is acted and seen, or how to get the environment."""
+    if spec.install_hint is not None:
+        ui.label("Not installed. Add it with:").classes("lab-small")
+        ui.label(spec.install_hint).classes("lab-command")
+        return
+    with ui.element("div").classes("lab-badges"):
+        ui.label(spec.action_kind.replace("_", " ")).classes("lab-badge")
+        ui.label(_observation(spec)).classes("lab-badge")
+
+
+def _observation(spec: EnvSpec) -> str:
+    is_picture = spec.observation_kind is ObservationKind.IMAGE
+    sides = spec.observation_shape[:2] if is_picture else spec.observation_shape
+    return f"{spec.observation_kind}({'x'.join(map(str, sides))})"
+
+
+def _searched(spec: EnvSpec) -> str:
+    return f"{spec.id} {spec.name} {spec.family}".lower()

@@ -6,8 +6,11 @@ from typing import Any, TypeVar
 
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
+from nicegui.elements.mixins.value_element import ValueElement
 
-from app.algorithms.spec import Hyperparameter, Value
+from app.algorithms.schedule import read_schedule
+from app.algorithms.spec import Hyperparameter
+from app.parameters import Parameter
 
 Field = TypeVar("Field", bound=ValidationElement[Any])
 
@@ -19,26 +22,50 @@ class HyperparameterField:
     """Shows the default, takes what a person types, and says what is wrong with it."""
 
     def __init__(
-        self, parameter: Hyperparameter, *, on_change: Callable[[], object], label: str = ""
+        self,
+        parameter: Parameter,
+        *,
+        on_change: Callable[[], object],
+        label: str = "",
     ) -> None:
         self._parameter = parameter
         self._label = label or parameter.name
+        self._is_schedulable = isinstance(parameter, Hyperparameter) and parameter.schedulable
         self.element = self._make(on_change)
         self.element.props(f'aria-label="{self._label}"').mark(parameter.name)
+        hint = " Or a schedule: 1e-3 -> 0." if self._is_schedulable else ""
         with self.element:
-            ui.tooltip(parameter.description).props("delay=400")
+            ui.tooltip(parameter.description + hint).props("delay=400")
 
     @property
     def value(self) -> object:
         """What was typed, in the hyperparameter's type where it can be read so."""
         raw = self.element.value
-        if not isinstance(raw, str) or self._parameter.type == "choice":
+        if not isinstance(raw, str) or self._parameter.type in ("choice", "text"):
             return raw
         if not raw.strip():
             return None if self._parameter.nullable else self._parameter.default
         if self._parameter.type == "layers":
             return [read_whole(part) for part in raw.split(",")]
+        if self._is_schedulable and ("->" in raw or ":" in raw):
+            return raw
         return read_whole(raw) if self._parameter.type == "int" else read_number(raw)
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether anything was typed."""
+        return self.element.value not in ("", None)
+
+    def set(self, value: object) -> None:
+        """Show a value as a person would type it."""
+        element: ValueElement[Any] = self.element
+        is_plain = self._parameter.type in ("bool", "choice")
+        element.set_value(value if is_plain else write_value(value))
+
+    def clear(self) -> None:
+        """Show nothing."""
+        element: ValueElement[Any] = self.element
+        element.set_value("")
 
     def say(self, error: str | None) -> None:
         """Show an error under the field, or none; a checkbox has no room for one."""
@@ -92,10 +119,12 @@ def read_whole(text: str) -> object:
     return text if "." in text and "e" not in text.lower() else read_number(text)
 
 
-def write_value(value: Value) -> str:
-    """Write a default as a person would type it."""
+def write_value(value: object) -> str:
+    """Write a value as a person would type it."""
     if value is None:
         return ""
-    if isinstance(value, tuple):
+    if isinstance(value, dict):
+        return str(read_schedule(value))
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -12,8 +12,9 @@ export default {
   props: { kind: String, label: String, maxPoints: Number },
   async mounted() {
     await this.$nextTick();
-    this.series = [[], []];
+    this.series = [[], [], []];
     this.threshold = null;
+    this.marks = [];
     this.chart = echarts.init(this.$el, null, { renderer: "canvas" });
     this.sizes = new ResizeObserver(() => this.chart.resize());
     this.sizes.observe(this.$el);
@@ -33,6 +34,11 @@ export default {
     replace(series, threshold) {
       this.series = series.map(([xs, ys]) => xs.map((x, i) => [x, ys[i]]));
       this.threshold = threshold ?? null;
+      this.marks = [];
+      this.schedule();
+    },
+    mark(marks) {
+      this.marks = marks;
       this.schedule();
     },
     append(series) {
@@ -80,12 +86,16 @@ export default {
       const steps = (x) => (x >= 1e6 ? `${+(x / 1e6).toFixed(2)}M` : x >= 1e3 ? `${+(x / 1e3).toFixed(1)}k` : `${x}`);
       const label = { color: token("--ink-3"), fontFamily: token("--font-mono"), fontSize: 11, formatter: steps };
       const line = { type: "line", showSymbol: false, sampling: "lttb" };
-      const solved = this.threshold === null ? undefined : {
-        symbol: "none", silent: true, data: [{ yAxis: this.threshold }],
-        lineStyle: { color: token("--success"), type: "dashed", width: 1 },
-        label: { formatter: "solved", position: "insideStartTop", color: token("--success"),
-                 fontFamily: token("--font-mono"), fontSize: 11 },
-      };
+      const small = { fontFamily: token("--font-mono"), fontSize: 11 };
+      const goal = this.threshold === null ? [] : [{
+        yAxis: this.threshold, lineStyle: { color: token("--success"), type: "dashed", width: 1 },
+        label: { ...small, formatter: "solved", position: "insideStartTop", color: token("--success") },
+      }];
+      const changes = this.marks.map(([step, text]) => ({
+        xAxis: step, lineStyle: { color: token("--line-strong"), type: "solid", width: 1 },
+        label: { ...small, formatter: text, position: "insideEndTop", color: token("--ink-2") },
+      }));
+      const marks = { symbol: "none", silent: true, data: [...goal, ...changes] };
       const frame = this.frame({ type: "value", min: 0, max: "dataMax", axisLabel: { ...label, showMaxLabel: false } });
       // The goal stays in sight, however far the agent is from it.
       if (this.threshold !== null) frame.yAxis.max = ({ max }) => Math.max(max, this.threshold);
@@ -93,7 +103,8 @@ export default {
         ...frame,
         series: [
           { ...line, name: "Reward", data: this.series[0], lineStyle: { width: 1, opacity: 0.25 }, color: token("--series-1") },
-          { ...line, name: "Mean of 100", data: this.series[1], lineStyle: { width: 1.5 }, color: token("--series-1"), markLine: solved },
+          { ...line, name: "Mean of 100", data: this.series[1], lineStyle: { width: 1.5 }, color: token("--series-1"), markLine: marks },
+          { ...line, name: "Evaluation", data: this.series[2] ?? [], showSymbol: true, symbolSize: 5, lineStyle: { width: 1 }, color: token("--series-2") },
         ],
       };
     },

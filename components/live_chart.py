@@ -15,7 +15,7 @@ _MAX_POINTS = 5_000
 
 
 class LiveChart(ui.element, component="live_chart.js"):
-    """A chart of one or two series, as bars or as lines over timesteps."""
+    """A chart of up to three series, as bars or as lines over timesteps."""
 
     def __init__(self, kind: Literal["bars", "lines"], label: str) -> None:
         super().__init__()
@@ -27,6 +27,10 @@ class LiveChart(ui.element, component="live_chart.js"):
     def replace(self, *series: Columns, threshold: float | None = None) -> None:
         """Draw these points and no others."""
         self.run_method("replace", series, threshold)
+
+    def mark_steps(self, marks: Sequence[tuple[float, str]]) -> None:
+        """Draw a line with a word at each of these steps."""
+        self.run_method("mark", marks)
 
     def append(self, *series: Columns) -> None:
         """Draw these points after those that are there."""

@@ -6,6 +6,7 @@ from nicegui import ui
 
 from app.training.feed import RunFeed
 from components.frame_stream import FrameStream
+from components.hyperparameter_field import write_value
 from components.progress import ProgressBar
 from components.status_badge import StatusBadge
 from storage.records import RunRecord, RunStatus
@@ -99,8 +100,8 @@ def _can_go_on(feed: RunFeed) -> bool:
 
 def _facts(run: RunRecord) -> str:
     """Say which run this is."""
-    rate = run.config["hyperparameters"].get("learning_rate")
-    facts = (run.name, run.env_id, run.algorithm, f"learning rate {rate:g}")
+    rate = write_value(run.config["hyperparameters"].get("learning_rate"))
+    facts = (run.name, run.env_id, run.algorithm, f"learning rate {rate}")
     return " · ".join((*facts, f"seed {run.config['seed']}"))
 
 

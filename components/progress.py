@@ -37,6 +37,8 @@ class ProgressBar:
 def _time_words(run: RunRecord) -> str:
     if run.status.is_over or run.status is RunStatus.PAUSED:
         return f"took {format_seconds(run.progress.elapsed_s)}"
+    if run.status is RunStatus.RUNNING and run.share_done == 1.0:
+        return "learning from the last steps"
     return f"{format_seconds(run.eta_s)} left"
 
 

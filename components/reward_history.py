@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from app.training.feed import Episode, RunFeed
+from components.hyperparameter_field import write_value
 from components.live_chart import Columns, LiveChart
 from components.panel import EmptyState
 from storage.records import JsonObject
@@ -61,7 +62,7 @@ class RewardBars:
 
 
 class LearningCurve:
-    """Every episode's reward, faint, and the mean of a hundred, strong, over timesteps."""
+    """Every episode's reward, faint, the mean of a hundred, strong, and what evaluations found."""
 
     def __init__(self) -> None:
         self._empty = EmptyState("No curve yet", "It begins with the first episode.")
@@ -69,11 +70,13 @@ class LearningCurve:
         self._chart.set_visibility(False)
         self._told = 0
         self._is_begun = False
+        self._marks: list[tuple[int, str]] = []
 
     def begin(self, lines: Iterable[JsonObject], told: int, threshold: float | None) -> None:
         """Draw the shape of what was there before; `told` is the number of its last line."""
         columns = _columns(lines)
         self._chart.replace(*columns, threshold=threshold)
+        self._marks = []
         self._has_points(bool(columns[0][0]))
         self._told = told
         self._is_begun = True
@@ -81,18 +84,33 @@ class LearningCurve:
     def clear(self) -> None:
         """Draw nothing until `begin`."""
         self._is_begun = False
+        self._marks = []
         self._has_points(False)
-        self._chart.replace(((), ()), ((), ()))
+        self._chart.replace(((), ()), ((), ()), ((), ()))
 
     def show(self, feed: RunFeed | None) -> None:
         """Add what is new since the last call."""
-        if feed is None or not self._is_begun or feed.line_count <= self._told:
+        if feed is None or not self._is_begun:
+            return
+        self._mark(feed)
+        if feed.line_count <= self._told:
             return
         lines = feed.lines_after(self._told)
         self._told = feed.line_count
         if lines:
             self._has_points(True)
             self._chart.append(*_columns(lines))
+
+    def _mark(self, feed: RunFeed) -> None:
+        """Show where the run was changed."""
+        marks = [
+            (event.data["timesteps"], _changes(event.data["values"]))
+            for event in feed.events
+            if event.event_type == "changed"
+        ]
+        if marks != self._marks:
+            self._marks = marks
+            self._chart.mark_steps(marks)
 
     def _has_points(self, some: bool) -> None:
         self._empty.set_visibility(not some)
@@ -103,12 +121,20 @@ class LearningCurve:
         self._chart.on("ready", handler)
 
 
-def _columns(lines: Iterable[JsonObject]) -> tuple[Columns, Columns]:
+def _changes(values: JsonObject) -> str:
+    return ", ".join(f"{name} {write_value(value)}" for name, value in values.items())
+
+
+def _columns(lines: Iterable[JsonObject]) -> tuple[Columns, Columns, Columns]:
     kept = list(lines)
-    return _column(kept, "reward"), _column(kept, "mean_reward")
+    return (
+        _column(kept, "reward"),
+        _column(kept, "mean_reward"),
+        _column(kept, "eval_reward", at="eval_timesteps"),
+    )
 
 
-def _column(lines: Sequence[JsonObject], name: str) -> Columns:
+def _column(lines: Sequence[JsonObject], name: str, *, at: str = "timesteps") -> Columns:
     found = [line for line in lines if line.get(name) is not None]
-    xs = [line["timesteps"] for line in found]
+    xs = [line.get(at, line["timesteps"]) for line in found]
     return xs, [round(line[name], _DECIMALS) for line in found]

@@ -1,11 +1,12 @@
 """`/train` and `/runs/<id>`: set a run up, start it, watch it learn."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
-from app.environments.catalogue import get_environment
+from app.environments.catalogue import environment_of_run
 from app.lab import Lab
 from app.training.config import RunRequest
 from app.training.feed import RunFeed
@@ -16,12 +17,14 @@ from components.panel import EmptyState, panel
 from components.reward_history import LearningCurve, RewardBars
 from components.run_list import RunList
 from components.setup_form import SetupForm
+from components.steering import Steering
 from pages.layout import frame
-from storage.errors import RunNotFoundError, WrongStateError
+from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
 from storage.records import RunFilter, RunRecord
 
 _LATEST_RUNS = 8
 _CURVE_POINTS = 1_500
+_CURVES = ("reward", "mean_reward", "eval_reward", "eval_timesteps")
 
 
 def register(lab: Lab) -> None:
@@ -60,6 +63,7 @@ class Dashboard:
 
     def __init__(self, lab: Lab, *, follow: bool) -> None:
         self._trainer = lab.trainer
+        self._environments = lab.environments
         self._follow = follow
         self._feed: RunFeed | None = None
         self._truncations = 0
@@ -92,7 +96,9 @@ class Dashboard:
 
     def _setup_column(self) -> None:
         with panel("Setup", place="setup"):
-            self._form = SetupForm(on_train=self._train, on_environment=self._refresh)
+            self._form = SetupForm(
+                on_train=self._train, on_environment=self._refresh, find=self._environments.find
+            )
         with panel("Latest runs", flush=True, place="runs"):
             self._runs = RunList()
 
@@ -105,6 +111,7 @@ class Dashboard:
                 on_stop=lambda: self._ask(self._trainer.stop),
                 on_reset=self._reset,
             )
+            self._steering = Steering(on_change=self._change)
         with ui.element("section").classes("lab-panel is-metrics").props('aria-label="Metrics"'):
             self._metrics = MetricCells()
         with panel("Reward history (last 100)", place="rewards"):
@@ -124,6 +131,7 @@ class Dashboard:
     def _refresh(self) -> None:
         feed = self._feed
         self._live.show(feed, chosen_env_id=self._form.picker.value.id)
+        self._steering.show(feed)
         self._metrics.show(feed.latest if feed else {})
         self._bars.show(feed)
         self._curve.show(feed)
@@ -143,17 +151,28 @@ class Dashboard:
         if feed is None:
             return
         told = feed.line_count
-        threshold = get_environment(feed.run.env_id).solved_threshold
-        lines = await self._trainer.shape(feed.run.id, ("reward", "mean_reward"), _CURVE_POINTS)
+        spec = environment_of_run(feed.run.env_id, feed.run.config.get("env_kwargs"))
+        lines = await self._trainer.shape(feed.run.id, _CURVES, _CURVE_POINTS)
         if feed is self._feed:
-            self._curve.begin([line for line in lines if line["n"] <= told], told, threshold)
+            self._curve.begin(
+                [line for line in lines if line["n"] <= told], told, spec.solved_threshold
+            )
 
     async def _train(self, request: RunRequest) -> None:
-        run = await self._trainer.create(request)
+        try:
+            run = await self._create(request)
+        except NotWrittenError as error:
+            ui.notify(str(error), type="negative")
+            return
         if self._follow:
             await self.show(await self._trainer.feed(run.id))
         else:
             ui.navigate.to(f"/runs/{run.id}")
+
+    async def _create(self, request: RunRequest) -> RunRecord:
+        if request.seeds is None:
+            return await self._trainer.create(request)
+        return (await self._trainer.create_group(request))[0]
 
     async def _ask(self, wish: Callable[[str], Awaitable[RunRecord]]) -> None:
         """Ask something of the run on stage; its status tells when it has happened."""
@@ -161,8 +180,12 @@ class Dashboard:
             return
         try:
             await wish(self._feed.run.id)
-        except (WrongStateError, RunNotFoundError) as error:
+        except (WrongStateError, RunNotFoundError, NotWrittenError) as error:
             ui.notify(str(error), type="negative")
+
+    async def _change(self, wishes: dict[str, Any]) -> None:
+        if self._feed is not None:
+            await self._trainer.adjust(self._feed.run.id, wishes)
 
     def _reset(self) -> None:
         self._bars.clear()

@@ -12,7 +12,7 @@ from components.panel import EmptyState, panel
 from components.progress import format_seconds
 from components.status_badge import StatusBadge
 from pages.layout import frame
-from storage.errors import RunNotFoundError, WrongStateError
+from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
 from storage.records import RunFilter, RunRecord, RunStatus
 
 _PER_PAGE = 50
@@ -117,13 +117,13 @@ class RunTable:
             return
         try:
             await self._trainer.change(run.id, name=name)
-        except RunNotFoundError as error:
+        except (RunNotFoundError, NotWrittenError) as error:
             ui.notify(str(error), type="negative")
 
     async def _delete(self, run: RunRecord) -> None:
         try:
             await self._trainer.delete(run.id)
-        except (WrongStateError, RunNotFoundError) as error:
+        except (WrongStateError, RunNotFoundError, NotWrittenError) as error:
             ui.notify(str(error), type="negative")
             return
         self._deleted = run

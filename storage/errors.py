@@ -1,5 +1,7 @@
 """What storage refuses, each with a sentence for a person."""
 
+from collections.abc import Sequence
+
 from storage.records import RunStatus
 
 
@@ -17,11 +19,42 @@ class DatabaseTooNewError(StorageError):
         )
 
 
+class DatabaseTooOldError(StorageError):
+    """The database lacks what newer versions of the program added, and may only be read."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"The database has version {found}, this program needs {known}. "
+            "Start the server once with python main.py: it brings the database up to date."
+        )
+
+
 class DatabaseUnusableError(StorageError):
     """The database can't be opened or read."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"The database {path} can't be used ({reason}). Is it a lab's database?")
+
+
+class NotWrittenError(StorageError):
+    """The database can't take anything in right now; later it may."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(f"The database can't be used right now ({reason}). Try again in a moment.")
+
+
+class DatabaseLockedError(NotWrittenError):
+    """Another program has locked the database."""
+
+    def __init__(self) -> None:
+        super().__init__("another program has locked it")
+
+
+class DiskFullError(NotWrittenError):
+    """There is no room for the database."""
+
+    def __init__(self) -> None:
+        super().__init__("the disk is full")
 
 
 class RunsFolderInUseError(StorageError):
@@ -51,6 +84,15 @@ class RunNotFoundError(LookupError):
         super().__init__(f"There is no run {run_id[:40]!r}.")
 
 
+class AmbiguousRunError(LookupError):
+    """Several runs have ids that begin as requested."""
+
+    def __init__(self, beginning: str, ids: Sequence[str]) -> None:
+        super().__init__(
+            f"Several runs begin with {beginning[:40]!r}: {', '.join(ids)}. Give more of the id."
+        )
+
+
 class WrongStateError(ValueError):
     """A run was asked for something that its status doesn't allow."""
 
@@ -63,3 +105,10 @@ class BadCursorError(ValueError):
 
     def __init__(self) -> None:
         super().__init__("The cursor is not valid. Take it from the `next` of the last answer.")
+
+
+class GroupNotFoundError(RunNotFoundError):
+    """No seed group has the requested id."""
+
+    def __init__(self, group_id: str) -> None:
+        LookupError.__init__(self, f"There is no group {group_id[:40]!r}.")

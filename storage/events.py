@@ -44,6 +44,12 @@ def events_after(run_id: str, after: int, *, limit: int) -> tuple[EventRecord, .
     return tuple(_record(row) for row in query.order_by(EventRow.id).limit(limit))
 
 
+def all_events(run_id: str) -> tuple[EventRecord, ...]:
+    """Return the whole event log of a run, oldest first."""
+    query = EventRow.select().where(EventRow.run == run_id)
+    return tuple(_record(row) for row in query.order_by(EventRow.id))
+
+
 def _record(row: EventRow) -> EventRecord:
     return EventRecord(
         id=row.id,

@@ -21,43 +21,66 @@ class MetricsWriter:
     """Appends lines and numbers them 1, 2, 3 ... without gaps."""
 
     def __init__(self, path: Path) -> None:
-        _cut_unfinished_line(path)
-        self._file = path.open("ab")
-        self.count = count_lines(path)
+        _cut_unreadable_end(path)
+        # Unbuffered: what could not be written must not turn up later.
+        self._file = path.open("ab", buffering=0)
+        self.count = last_number(path)
 
     def append(self, lines: Iterable[JsonObject]) -> list[JsonObject]:
-        """Write the lines, each with its number `n` in front, and return them as written."""
+        """Write the lines, each with its number `n`, and return them as written.
+
+        Raises:
+            OSError: if the disk doesn't take them all; then none is written.
+        """
         numbered: list[JsonObject] = [
             {**line, "n": n} for n, line in enumerate(lines, start=self.count + 1)
         ]
-        self._file.write(b"".join(msgspec.json.encode(line) + b"\n" for line in numbered))
-        self._file.flush()
+        self._write(b"".join(msgspec.json.encode(line) + b"\n" for line in numbered))
         self.count += len(numbered)
         return numbered
 
+    def _write(self, content: bytes) -> None:
+        size = self._file.seek(0, os.SEEK_END)
+        left = memoryview(content)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            self._file.truncate(size)
+            raise
+
     def close(self) -> None:
         """Make sure that everything is on disk and let go of the file."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with self._file:
+            os.fsync(self._file.fileno())
 
 
 def cut_back(path: Path, keep: int) -> int:
-    """Drop all lines after the first `keep` and return how many were dropped."""
-    dropped = count_lines(path) - keep
+    """Drop all lines with a number above `keep` and return how many were dropped."""
+    dropped = last_number(path) - keep
     if dropped <= 0:
         return 0
     with path.open("rb+") as file:
-        for _ in range(keep):
-            file.readline()
-        file.truncate(file.tell())
+        while (number := _number(raw := file.readline())) is None or number <= keep:
+            pass
+        file.truncate(file.tell() - len(raw))
         os.fsync(file.fileno())
     return dropped
 
 
 def read_lines(path: Path) -> list[JsonObject]:
-    """Return all lines."""
-    return [msgspec.json.decode(raw) for raw in _raw_lines(path)]
+    """Return all lines that can be read."""
+    return list(filter(None, map(_decode, _raw_lines(path))))
+
+
+def read_columns(path: Path, names: Sequence[str]) -> list[JsonObject]:
+    """Return these values of all lines that have every one of them; the rest is never held."""
+    lines = filter(None, map(_decode, _raw_lines(path)))
+    return [{name: line[name] for name in names} for line in lines if _has(line, names)]
+
+
+def _has(line: JsonObject, names: Sequence[str]) -> bool:
+    return all(line.get(name) is not None for name in names)
 
 
 class LineReader:
@@ -65,7 +88,7 @@ class LineReader:
 
     def __init__(self, path: Path, *, after: int) -> None:
         self._path = path
-        self._skip = after
+        self._after = after
         self._position = 0
 
     def read(self, limit: int) -> list[JsonObject]:
@@ -75,15 +98,13 @@ class LineReader:
             file.seek(self._position)
             while len(found) < limit and (raw := file.readline()).endswith(b"\n"):
                 self._position += len(raw)
-                if self._skip:
-                    self._skip -= 1
-                else:
+                if (_number(raw) or 0) > self._after:
                     found.append(msgspec.json.decode(raw))
         return found
 
 
 def tail_lines(path: Path, count: int) -> list[JsonObject]:
-    """Return the last `count` lines, reading from the end of the file."""
+    """Return those of the last `count` lines that can be read, beginning at the end of the file."""
     if count <= 0 or not path.exists():
         return []
     with path.open("rb") as file:
@@ -94,15 +115,19 @@ def tail_lines(path: Path, count: int) -> list[JsonObject]:
             position = file.seek(position - step)
             data = file.read(step) + data
     whole = data[: data.rfind(b"\n") + 1].splitlines()
-    return [msgspec.json.decode(raw) for raw in whole[-count:]]
+    return list(filter(None, map(_decode, whole[-count:])))
 
 
-def count_lines(path: Path) -> int:
-    """Return how many whole lines the file has."""
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+def last_number(path: Path) -> int:
+    """Return the number of the last line that can be read, 0 if there is none."""
+    if newest := tail_lines(path, 1):
+        return int(newest[-1]["n"])
+    return max((number for raw in _raw_lines(path) if (number := _number(raw))), default=0)
+
+
+def count_unreadable(path: Path) -> int:
+    """Return how many lines something other than a writer has left in the file."""
+    return sum(_number(raw) is None for raw in _raw_lines(path))
 
 
 def downsample(
@@ -163,18 +188,43 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
                 yield raw
 
 
-def _cut_unfinished_line(path: Path) -> None:
-    """Drop what a crash left behind the last line end."""
-    if not path.exists() or path.stat().st_size == 0:
+def _cut_unreadable_end(path: Path) -> None:
+    """Drop what a crash left behind the last line that can be read."""
+    if not path.exists():
         return
     with path.open("rb+") as file:
-        size = position = file.seek(0, os.SEEK_END)
-        while position > 0:
-            step = min(_BLOCK, position)
-            position = file.seek(position - step)
-            end = file.read(step).rfind(b"\n")
-            if end >= 0:
-                position += end + 1
-                break
-        if position < size:
-            file.truncate(position)
+        end = position = 0
+        for raw in file:
+            position += len(raw)
+            if _number(raw) is not None:
+                end = position
+        if end < position:
+            file.truncate(end)
+
+
+class _Numbered(msgspec.Struct):
+    """All that must be in a line."""
+
+    n: int
+
+
+_NUMBERS = msgspec.json.Decoder(_Numbered)
+
+
+def _number(raw: bytes) -> int | None:
+    """Return a line's number, or None if it isn't a whole line."""
+    if not raw.endswith(b"\n"):
+        return None
+    try:
+        return _NUMBERS.decode(raw).n
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+
+
+def _decode(raw: bytes) -> JsonObject | None:
+    """Return a line, or None if a crash or a broken disk made something else of it."""
+    try:
+        line: JsonObject = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    return line if isinstance(line, dict) and isinstance(line.get("n"), int) else None

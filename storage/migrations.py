@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from peewee import Database
 
-from storage.errors import DatabaseTooNewError
+from storage.errors import DatabaseTooNewError, DatabaseTooOldError
 from storage.tables import TABLES, SchemaRow
 
 Migration = Callable[[Database], None]
@@ -32,3 +32,16 @@ def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) ->
         with database.atomic():
             step(database)
             SchemaRow.update(version=version).execute()
+
+
+def check_is_current() -> None:
+    """Make sure that the database has seen exactly the steps that this program knows.
+
+    Raises:
+        StorageError: if it has seen more or fewer.
+    """
+    found, known = SchemaRow.get().version, len(MIGRATIONS)
+    if found > known:
+        raise DatabaseTooNewError(found, known)
+    if found < known:
+        raise DatabaseTooOldError(found, known)

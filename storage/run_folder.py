@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,9 @@ import msgspec
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
 from storage.records import JsonObject
+
+Content = bytes | bytearray
+"""What is written to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,54 @@ class RunFolder:
         return self.path / "model.zip"
 
     @property
+    def delivered(self) -> dict[str, Path]:
+        """Where the files lie that a worker delivers beside its checkpoints."""
+        scaling = ("vecnormalize.pkl", "best-vecnormalize.pkl")
+        names = ("model.zip", "policy.pt", "best.zip", "best.pt", *scaling)
+        return {name: self.path / name for name in names}
+
+    @property
+    def policy(self) -> Path:
+        """The weights and scaling of the final or stopped policy, to play with."""
+        return self.path / "policy.pt"
+
+    def save_policy_step(self, timesteps: int) -> None:
+        """Note when the final or stopped policy was taken."""
+        write_atomically(self.policy.with_suffix(".json"), msgspec.json.encode(timesteps))
+
+    def newest_policy(self) -> tuple[Path, int] | None:
+        """Return the newest policy there is, and its step: a resumed run's final one is old."""
+        known = [(file.timesteps, file.policy) for file in self.checkpoints]
+        with suppress(OSError, msgspec.MsgspecError):
+            step = msgspec.json.decode(self.policy.with_suffix(".json").read_bytes(), type=int)
+            known.append((step, self.policy))
+        if not known:
+            return None
+        timesteps, path = max(known, key=lambda one: one[0])
+        return path, timesteps
+
+    @property
+    def best_policy(self) -> Path:
+        """The weights and scaling of the policy that evaluations beside training liked best."""
+        return self.path / "best.pt"
+
+    @property
+    def evaluations(self) -> list[Path]:
+        """What evaluations found, one JSON file each."""
+        return sorted((self.path / "evaluations").glob("*.json"))
+
+    def save_evaluation(self, evaluation_id: str, found: JsonObject) -> None:
+        """Store what an evaluation found."""
+        path = self.path / "evaluations" / f"{evaluation_id}.json"
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, msgspec.json.format(msgspec.json.encode(found), indent=2))
+
+    @property
+    def beginning(self) -> Path:
+        """The policy of another run that this one began with."""
+        return self.path / "init_from.bin"
+
+    @property
     def checkpoints(self) -> list["CheckpointFile"]:
         """The checkpoints that are whole, oldest first."""
         if not self._checkpoints.is_dir():
@@ -45,12 +97,15 @@ class RunFolder:
         found = [CheckpointFile(path) for path in self._checkpoints.glob("*.zip")]
         return sorted((c for c in found if c.is_whole), key=lambda c: c.timesteps)
 
-    def save_checkpoint(self, content: bytes | bytearray, facts: JsonObject, *, keep: int) -> None:
+    def save_checkpoint(
+        self, content: Content, facts: JsonObject, *, policy: Content = b"", keep: int
+    ) -> None:
         """Store a checkpoint taken at `facts["timesteps"]` and drop all but the newest."""
         facts = {**facts, "sha256": hashlib.sha256(content).hexdigest()}
         self._checkpoints.mkdir(exist_ok=True)
         file = CheckpointFile(self._checkpoints / f"{facts['timesteps']}.zip")
         write_atomically(file.path, content)
+        write_atomically(file.policy, policy)
         # The facts come last: a checkpoint without them isn't one.
         write_atomically(file.facts_path, msgspec.json.encode(facts))
         for old in self.checkpoints[:-keep]:
@@ -77,15 +132,21 @@ class RunFolder:
 
     def artifacts(self) -> dict[str, "Artifact"]:
         """Return the downloadable files that exist, by name."""
-        offered = {path.name: path for path in (self.model, self.config, self.metrics)}
+        offered = self.delivered | {path.name: path for path in (self.config, self.metrics)}
         offered |= {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
         found = {name: Artifact.at(path) for name, path in offered.items()}
         return {name: artifact for name, artifact in found.items() if artifact is not None}
 
-    def create(self, config: JsonObject) -> None:
-        """Make the folder with its config.json."""
+    def create(self, config: JsonObject, beginning: bytes | None = None) -> None:
+        """Make the folder with its config.json, and the policy to begin with if there is one."""
         self.path.mkdir(parents=True)
         self.save_config(config)
+        if beginning is not None:
+            write_atomically(self.beginning, beginning)
+
+    def remove(self) -> None:
+        """Delete the folder and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def save_config(self, config: JsonObject) -> None:
         """Write config.json."""
@@ -127,6 +188,11 @@ class CheckpointFile:
         return self.path.with_suffix(".json")
 
     @property
+    def policy(self) -> Path:
+        """Its weights and scaling alone."""
+        return self.path.with_suffix(".pt")
+
+    @property
     def is_whole(self) -> bool:
         """Whether it was stored to the end."""
         return self.path.stem.isdecimal() and self.facts_path.is_file()
@@ -141,13 +207,15 @@ class CheckpointFile:
         try:
             with self.path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return bool(digest == self.facts()["sha256"])
-        except (OSError, KeyError, msgspec.MsgspecError):
+            facts = self.facts()
+            return bool(digest == facts["sha256"] and int(facts["lines"]) >= 0)
+        except (OSError, LookupError, TypeError, ValueError):
             return False
 
     def remove(self) -> None:
         """Delete it."""
         self.facts_path.unlink(missing_ok=True)
+        self.policy.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
 
@@ -172,13 +240,28 @@ class RunsFolder:
         return RunFolder(self.path / run_id)
 
     def preview(self, env_id: str) -> Path:
-        """Return where the picture of an environment of the catalogue lies."""
+        """Return where the picture of an environment lies."""
         return self.previews / f"{env_id.replace('/', '-')}.png"
 
     def save_preview(self, env_id: str, content: bytes) -> None:
         """Keep the picture of an environment."""
         self.previews.mkdir(exist_ok=True)
         write_atomically(self.preview(env_id), content)
+
+    def read_environments(self) -> bytes | None:
+        """Return what is known of environments outside the catalogue, if anything is."""
+        try:
+            return self._environments.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def save_environments(self, content: bytes) -> None:
+        """Keep what is known of environments outside the catalogue."""
+        write_atomically(self._environments, content)
+
+    @property
+    def _environments(self) -> Path:
+        return self.path / ".environments.json"
 
     def claim(self) -> IO[str]:
         """Make the folder ours; the claim lasts until the returned file is closed.
@@ -220,7 +303,7 @@ class RunsFolder:
         return self.path / ".trash" / run_id
 
 
-def write_atomically(path: Path, content: bytes | bytearray) -> None:
+def write_atomically(path: Path, content: Content) -> None:
     """Write a file so that it is there whole or not at all, also after a crash."""
     # A name of its own: two may write the same file at once, and the last one wins.
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")

@@ -10,7 +10,12 @@ from uuid import uuid4
 import msgspec
 from peewee import Expression, Field, fn
 
-from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
+from storage.errors import (
+    AmbiguousRunError,
+    BadCursorError,
+    RunNotFoundError,
+    WrongStateError,
+)
 from storage.records import (
     ALLOWED_STEPS,
     ENDS,
@@ -27,13 +32,23 @@ from storage.tables import RunRow
 SORTABLE = ("created_at", "updated_at", "name", "env_id", "algorithm", "status", "timesteps")
 """The fields a list of runs can be sorted by."""
 
+LATEST = "latest"
+"""Stands for the newest run where an id is asked for."""
+
+_FEW = 5
 _CHANGEABLE = frozenset({"name", "notes", "tags_json", "archived", "config_json"})
 
 
 def create_run(
-    *, name: str, env_id: str, algorithm: str, config: JsonObject, tags: Iterable[str] = ()
+    *,
+    name: str,
+    env_id: str,
+    algorithm: str,
+    config: JsonObject,
+    tags: Iterable[str] = (),
+    **more: Any,
 ) -> RunRecord:
-    """Add a run that waits to be started and return it."""
+    """Add a run that waits to be started and return it; `more` are group_id and parent."""
     now = datetime.now(UTC)
     row = RunRow.create(
         id=uuid4().hex,
@@ -44,6 +59,7 @@ def create_run(
         tags_json=list(tags),
         created_at=now,
         updated_at=now,
+        **more,
     )
     return _record(row)
 
@@ -58,6 +74,25 @@ def get_run(run_id: str) -> RunRecord:
     if row is None:
         raise RunNotFoundError(run_id)
     return _record(row)
+
+
+def find_run(beginning: str) -> RunRecord:
+    """Return the run whose id begins so, or the newest one for `latest`.
+
+    Raises:
+        RunNotFoundError: if there is none.
+        AmbiguousRunError: if there are several.
+    """
+    query = RunRow.select().where(RunRow.deleted_at.is_null()).order_by(RunRow.created_at.desc())
+    if beginning == LATEST:
+        rows = list(query.limit(1))
+    else:
+        rows = list(query.where(RunRow.id.startswith(beginning)).limit(_FEW)) if beginning else []
+    if not rows:
+        raise RunNotFoundError(beginning)
+    if len(rows) > 1:
+        raise AmbiguousRunError(beginning, [row.id[:12] for row in rows])
+    return _record(rows[0])
 
 
 def list_runs(
@@ -148,6 +183,14 @@ def change_run(run_id: str, **values: Any) -> RunRecord:
     get_run(run_id)
     RunRow.update({**values, "updated_at": datetime.now(UTC)}).where(RunRow.id == run_id).execute()
     return get_run(run_id)
+
+
+def merge_config(run_id: str, values: JsonObject, *, change: JsonObject | None = None) -> RunRecord:
+    """Set some values of a run's config, and add what was changed to its list of changes."""
+    config = {**get_run(run_id).config, **values}
+    if change is not None:
+        config["changes"] = [*config.get("changes", ()), dict(change)]
+    return change_run(run_id, config_json=config)
 
 
 def save_progress(run_id: str, progress: Progress, latest: JsonObject | None) -> None:

@@ -132,10 +132,24 @@ def run_main(*flags: str, env: dict[str, str]) -> subprocess.Popen[str]:
     )
 
 
-def run_main_to_its_end(*flags: str, **settings: str) -> tuple[int, str]:
-    process = run_main(*flags, env=_environment(**settings))
-    output = process.communicate(timeout=60)[0]
+def run_main_to_its_end(*flags: str, within: float = 60, **settings: str) -> tuple[int, str]:
+    process = start_main(*flags, **settings)
+    try:
+        output = process.communicate(timeout=within)[0]
+    finally:
+        end(process)
     return process.returncode, output
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Leave nothing behind, however a test ended."""
+    if process.poll() is None:
+        process.kill()
+        process.communicate()
+
+
+def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
+    return run_main(*flags, env=_environment(**settings))
 
 
 def _environment(**settings: str) -> dict[str, str]:

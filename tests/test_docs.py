@@ -5,6 +5,7 @@ from pathlib import Path
 from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
 from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
 from app.settings import SETTINGS
+from benchmarks.presets import page
 
 ROOT = Path(__file__).parent.parent
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *map(str, Path("docs").glob("*.md")))
@@ -62,13 +63,36 @@ def test_links_between_the_documents_lead_somewhere() -> None:
                 assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
 
 
+def test_the_page_of_presets_shows_what_was_measured() -> None:
+    assert read("docs/presets.md") == page()
+
+
 def test_the_readme_names_what_can_be_trained() -> None:
     text = read("README.md")
 
     for spec in ENVIRONMENTS.values():
-        assert spec.id.split("-")[0] in text
+        assert re.search(rf"\b{re.escape(spec.id.rsplit('-', 1)[0])}\b", text), spec.id
     for algorithm in ALGORITHMS:
         assert algorithm in text
+
+
+def test_the_guide_to_environments_shows_real_code() -> None:
+    real = read("app/worker/grid_world.py") + read("app/worker/environments.py")
+
+    blocks = re.findall(r"```python\n(.*?)```", read("docs/custom-environments.md"), re.S)
+
+    assert len(blocks) == 5
+    for block in blocks:
+        assert block in real, block
+
+
+def test_every_command_that_adds_a_family_names_an_extra() -> None:
+    extras = read("pyproject.toml").split("[project.optional-dependencies]")[1]
+    needed = {spec.extra for spec in ENVIRONMENTS.values() if spec.extra}
+
+    assert {extra.name for extra in needed} <= set(re.findall(r"^(\w+) = \[", extras, re.M))
+    for extra in needed:
+        assert extra.command in read("README.md")
 
 
 def test_every_make_target_that_a_text_names_exists() -> None:

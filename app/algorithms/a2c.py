@@ -1,6 +1,7 @@
 """Advantage Actor-Critic."""
 
 from app.algorithms import common
+from app.algorithms.network import ORTHOGONAL_START, log_std_init, network
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -36,7 +37,8 @@ A2C = AlgorithmSpec(
             description="Keeps RMSprop from dividing by zero; larger is calmer.",
         ),
         *common.STATE_DEPENDENT_NOISE,
-        common.net_arch(64, 64),
-        common.activation_fn("tanh"),
+        *network(64, 64, activation="tanh"),
+        ORTHOGONAL_START,
+        log_std_init(0.0),
     ),
 )

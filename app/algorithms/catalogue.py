@@ -1,15 +1,20 @@
 """The algorithms on offer."""
 
 from app.algorithms.a2c import A2C
+from app.algorithms.ars import ARS
 from app.algorithms.continuous import CROSSQ, SAC, TD3, TQC
 from app.algorithms.dqn import DQN, QRDQN
-from app.algorithms.ppo import PPO
+from app.algorithms.ppo import MASKABLE_PPO, PPO, RECURRENT_PPO
 from app.algorithms.spec import AlgorithmSpec
 from app.algorithms.trpo import TRPO
 from app.errors import UnknownAlgorithmError
 
 CATALOGUE: dict[str, AlgorithmSpec] = {
-    spec.id: spec for spec in (PPO, A2C, DQN, SAC, TD3, QRDQN, TQC, TRPO, CROSSQ)
+    spec.id: spec
+    for spec in (
+        *(PPO, A2C, DQN, SAC, TD3, QRDQN, TQC, TRPO),
+        *(RECURRENT_PPO, MASKABLE_PPO, ARS, CROSSQ),
+    )
 }
 
 _BY_PLAIN_NAME = {spec.id.lower(): spec for spec in CATALOGUE.values()}

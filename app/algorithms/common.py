@@ -1,10 +1,11 @@
 """Hyperparameters that several algorithms share, and what must fit together in them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 from app.algorithms.spec import Hyperparameter
-from app.environments.spec import ActionKind, EnvSpec
+from app.environments.spec import ActionKind, EnvSpec, ObservationKind
 from app.errors import InputError
 
 
@@ -24,6 +25,7 @@ def learning_rate(default: float) -> Hyperparameter:
         min=1e-8,
         max=1.0,
         scale="log",
+        schedulable=True,
         description="How far each gradient step moves the weights. Too high and learning breaks "
         "down, too low and it crawls.",
     )
@@ -61,29 +63,6 @@ def max_grad_norm(default: float) -> Hyperparameter:
         max=1_000.0,
         description="Gradients longer than this are shortened to it, so that one bad batch "
         "can't throw the weights away.",
-    )
-
-
-def net_arch(*default: int) -> Hyperparameter:
-    """Return the sizes of the hidden layers."""
-    return Hyperparameter(
-        name="net_arch",
-        type="layers",
-        default=default,
-        min=1,
-        max=1024,
-        description="The sizes of the network's hidden layers.",
-    )
-
-
-def activation_fn(default: str) -> Hyperparameter:
-    """Return the network's non-linearity."""
-    return Hyperparameter(
-        name="activation_fn",
-        type="choice",
-        default=default,
-        choices=("tanh", "relu", "elu"),
-        description="The non-linearity between the network's layers.",
     )
 
 
@@ -173,10 +152,21 @@ def check_rollout(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) 
             f"(n_steps times n_envs). Lower batch_size or raise n_steps.",
             field="hyperparameters.batch_size",
         )
-    if values["use_sde"] and environment.action_kind is not ActionKind.CONTINUOUS:
+    if values.get("use_sde") and environment.action_kind is not ActionKind.CONTINUOUS:
         raise InputError(
             f"use_sde needs continuous actions, {environment.id} has discrete ones. Switch it off.",
             field="hyperparameters.use_sde",
+        )
+
+
+def check_recurrent(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) -> None:
+    """Refuse what a network with a memory can't do."""
+    check_rollout(values, n_envs, environment)
+    if values["shared_lstm"] and values["enable_critic_lstm"]:
+        raise InputError(
+            "shared_lstm and enable_critic_lstm exclude each other: one memory for both, or one "
+            "each. Switch one off.",
+            field="hyperparameters.shared_lstm",
         )
 
 
@@ -320,8 +310,32 @@ SDE_AT_WARMUP = Hyperparameter(
 )
 
 
-def check_memory(values: Mapping[str, Any], _n_envs: int, _environment: EnvSpec) -> None:
-    """Refuse batches that the memory can't fill."""
+_LARGEST_MEMORY = 1 << 30
+"""How many bytes of observations a memory may hold; a worker has 3 GB by default."""
+
+
+def largest_buffer(environment: EnvSpec) -> int:
+    """Return how many steps of an environment a worker can remember."""
+    is_picture = environment.observation_kind is ObservationKind.IMAGE
+    one = prod(environment.observation_shape) * (1 if is_picture else 8)
+    # Each step keeps the observation before and the one after.
+    return _LARGEST_MEMORY // (2 * one * environment.default_frame_stack)
+
+
+def memory_defaults(buffer_size: int) -> Callable[[EnvSpec], Mapping[str, Any]]:
+    """Let the memory's default be smaller where observations are large."""
+    return lambda environment: {"buffer_size": min(buffer_size, largest_buffer(environment))}
+
+
+def check_memory(values: Mapping[str, Any], _n_envs: int, environment: EnvSpec) -> None:
+    """Refuse batches that the memory can't fill, and memories that no worker can hold."""
+    most = largest_buffer(environment)
+    if values["buffer_size"] > most:
+        raise InputError(
+            f"buffer_size {values['buffer_size']:,} steps of {environment.id} don't fit into a "
+            f"worker's memory; at most {most:,} do. Lower buffer_size.",
+            field="hyperparameters.buffer_size",
+        )
     if values["batch_size"] > values["buffer_size"]:
         raise InputError(
             f"batch_size {values['batch_size']} is larger than the buffer of "

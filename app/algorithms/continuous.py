@@ -1,6 +1,7 @@
 """Actor-critics with a memory, for continuous actions."""
 
 from app.algorithms import common
+from app.algorithms.network import log_std_init, n_critics, n_quantiles, network
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -14,6 +15,7 @@ SAC = AlgorithmSpec(
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_memory,
+    defaults_for=common.memory_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(3e-4),
         *common.memory(_BUFFER, _WARMUP),
@@ -26,8 +28,9 @@ SAC = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        common.net_arch(256, 256),
-        common.activation_fn("relu"),
+        *network(256, 256, activation="relu"),
+        log_std_init(-3.0),
+        n_critics(2),
     ),
 )
 
@@ -38,6 +41,7 @@ TD3 = AlgorithmSpec(
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_memory,
+    defaults_for=common.memory_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(1e-3),
         *common.memory(_BUFFER, _WARMUP),
@@ -63,8 +67,8 @@ TD3 = AlgorithmSpec(
             max=10.0,
             description="The most that this noise may be.",
         ),
-        common.net_arch(256, 256),
-        common.activation_fn("relu"),
+        *network(256, 256, activation="relu"),
+        n_critics(2),
     ),
 )
 
@@ -75,6 +79,7 @@ TQC = AlgorithmSpec(
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_memory,
+    defaults_for=common.memory_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(3e-4),
         *common.memory(_BUFFER, _WARMUP),
@@ -95,8 +100,10 @@ TQC = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        common.net_arch(256, 256),
-        common.activation_fn("relu"),
+        *network(256, 256, activation="relu"),
+        log_std_init(-3.0),
+        n_critics(2),
+        n_quantiles(25),
     ),
 )
 
@@ -107,6 +114,7 @@ CROSSQ = AlgorithmSpec(
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_memory,
+    defaults_for=common.memory_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(1e-3),
         *common.memory(_BUFFER, _WARMUP),
@@ -118,7 +126,8 @@ CROSSQ = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        common.net_arch(256, 256),
-        common.activation_fn("relu"),
+        *network(256, 256, activation="relu"),
+        log_std_init(-3.0),
+        n_critics(2),
     ),
 )

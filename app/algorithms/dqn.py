@@ -1,6 +1,7 @@
 """Deep Q-Networks: what is each action worth?"""
 
 from app.algorithms import common
+from app.algorithms.network import n_quantiles, network
 from app.algorithms.spec import AlgorithmSpec
 from app.environments.spec import ActionKind
 
@@ -14,8 +15,7 @@ _HYPERPARAMETERS = (
     common.target_update_interval(500),
     *common.exploration(0.2, 0.05),
     common.max_grad_norm(10.0),
-    common.net_arch(64, 64),
-    common.activation_fn("relu"),
+    *network(64, 64, activation="relu"),
 )
 
 DQN = AlgorithmSpec(
@@ -25,6 +25,7 @@ DQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_memory,
+    defaults_for=common.memory_defaults(100_000),
     hyperparameters=_HYPERPARAMETERS,
 )
 
@@ -35,5 +36,6 @@ QRDQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_memory,
-    hyperparameters=_HYPERPARAMETERS,
+    defaults_for=common.memory_defaults(100_000),
+    hyperparameters=(*_HYPERPARAMETERS, n_quantiles(50)),
 )

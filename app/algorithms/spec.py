@@ -1,10 +1,10 @@
 """What the lab knows about an algorithm and its hyperparameters."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.algorithms.schedule import FORMS, Schedule, read_schedule
 from app.environments.spec import ActionKind, EnvSpec
 from app.errors import (
     AlgorithmDoesNotFitError,
@@ -12,97 +12,52 @@ from app.errors import (
     UnknownHyperparameterError,
     short,
 )
+from app.parameters import Parameter
 
-Value = float | int | bool | str | tuple[int, ...] | None
+Value = float | int | bool | str | tuple[int, ...] | Schedule | None
 """What a hyperparameter can be set to."""
-
-_MAX_LAYERS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hyperparameter:
-    """One knob: its type, bounds, default and what it does."""
+class Hyperparameter(Parameter):
+    """One knob of an algorithm."""
 
-    name: str
-    type: Literal["float", "int", "bool", "choice", "layers"]
-    default: Value
-    description: str
-    min: float | None = None
-    max: float | None = None
-    choices: tuple[str, ...] | None = None
     scale: Literal["linear", "log"] = "linear"
-    nullable: bool = False
-    """Whether None (written `null`) is a value: it switches the feature off."""
     schedulable: bool = False
+    """Whether it may change with the progress of the run."""
+    of_policy: bool = False
+    """Whether it describes the network rather than the learning."""
 
     def check(self, value: object, *, field: str) -> Value:
-        """Return `value` in this hyperparameter's type.
+        """Return `value` in this hyperparameter's type, or as a schedule.
 
         Raises:
             InputError: if it has another type or lies outside the bounds.
         """
-        if value is None and self.nullable:
-            return None
-        checked = _TYPE_CHECKS[self.type](self, value)
-        if checked is None:
-            raise InputError(
-                f"{self.name} must be {self.expectation}, got {short(value)}.", field=field
-            )
+        if self.schedulable and isinstance(value, str | Mapping | Schedule):
+            return self._check_schedule(value, field=field)
+        checked: Value = Parameter.check(self, value, field=field)
         return checked
 
-    @property
-    def expectation(self) -> str:
-        """Say in words what values are allowed."""
-        match self.type:
-            case "bool":
-                words = "true or false"
-            case "choice":
-                words = f"one of {', '.join(self.choices or ())}"
-            case "layers":
-                words = (
-                    f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
+    def _check_schedule(self, value: object, *, field: str) -> Schedule:
+        schedule = read_schedule(value)
+        if schedule is None:
+            raise InputError(
+                f"{self.name} must be {self.expectation}, or a schedule such as {FORMS}; "
+                f"got {short(value)}.",
+                field=field,
+            )
+        if self.min is not None and self.min > 0 and not any(v for _, v in schedule.points):
+            raise InputError(f"{self.name} is 0 all the time with this schedule.", field=field)
+        for _, number in schedule.points:
+            # Fading out to nothing is what schedules are for, even where 0 alone makes no sense.
+            if number != 0 and not self.is_within(number):
+                raise InputError(
+                    f"{self.name} must be {self.expectation} at every point of its schedule, "
+                    f"got {number:g}.",
+                    field=field,
                 )
-            case _:
-                kind = "a whole number" if self.type == "int" else "a number"
-                words = f"{kind} from {_plain(self.min)} to {_plain(self.max)}"
-        return f"{words}, or null" if self.nullable else words
-
-    def _is_within(self, number: float) -> bool:
-        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
-
-    def _as_float(self, value: object) -> float | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        # Bounds first: a whole number beyond all floats can't even be asked whether it is finite.
-        return float(value) if self._is_within(value) and math.isfinite(value) else None
-
-    def _as_int(self, value: object) -> int | None:
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int):
-            return None
-        return value if self._is_within(value) else None
-
-    def _as_bool(self, value: object) -> bool | None:
-        return value if isinstance(value, bool) else None
-
-    def _as_choice(self, value: object) -> str | None:
-        return value if isinstance(value, str) and value in (self.choices or ()) else None
-
-    def _as_layers(self, value: object) -> tuple[int, ...] | None:
-        if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MAX_LAYERS:
-            return None
-        sizes = [self._as_int(size) for size in value]
-        return None if None in sizes else tuple(size for size in sizes if size is not None)
-
-
-_TYPE_CHECKS = {
-    "float": Hyperparameter._as_float,
-    "int": Hyperparameter._as_int,
-    "bool": Hyperparameter._as_bool,
-    "choice": Hyperparameter._as_choice,
-    "layers": Hyperparameter._as_layers,
-}
+        return schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +73,9 @@ class AlgorithmSpec:
     """How many copies of the environment it collects from unless told otherwise."""
     check_together: Callable[[Mapping[str, Any], int, EnvSpec], None]
     """Refuse values that are fine alone but not together, given n_envs and the environment."""
+
+    defaults_for: Callable[[EnvSpec], Mapping[str, Any]] = lambda _: {}
+    """Defaults that are others in some environments."""
 
     def check_fits(self, environment: EnvSpec) -> None:
         """Make sure that the algorithm can act in `environment`.
@@ -147,9 +105,3 @@ class AlgorithmSpec:
             else parameter.default
             for name, parameter in known.items()
         }
-
-
-def _plain(number: float | None) -> str:
-    if number is None:
-        return "any"
-    return f"{number:,.0f}" if number >= 10_000 else f"{number:g}"

@@ -1,6 +1,7 @@
 """Trust Region Policy Optimisation."""
 
 from app.algorithms import common
+from app.algorithms.network import ORTHOGONAL_START, log_std_init, network
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -75,7 +76,8 @@ TRPO = AlgorithmSpec(
         ),
         common.normalize_advantage(default=True),
         *common.STATE_DEPENDENT_NOISE,
-        common.net_arch(64, 64),
-        common.activation_fn("tanh"),
+        *network(64, 64, activation="tanh"),
+        ORTHOGONAL_START,
+        log_std_init(0.0),
     ),
 )

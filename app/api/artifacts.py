@@ -10,6 +10,7 @@ from app.api.errors import ErrorAnswer
 from app.api.schemas import Artifact, Listing
 
 _TYPES = {".zip": "application/zip", ".json": "application/json", ".jsonl": "application/x-ndjson"}
+_ANYTHING = "application/octet-stream"
 
 
 router = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"])
@@ -31,4 +32,4 @@ async def download(run_id: str, name: str, trainer: TheTrainer) -> FileResponse:
     if name not in files:
         raise HTTPException(404)
     path = files[name].path
-    return FileResponse(path, media_type=_TYPES[path.suffix], filename=name)
+    return FileResponse(path, media_type=_TYPES.get(path.suffix, _ANYTHING), filename=name)

@@ -6,9 +6,10 @@ from fastapi.responses import FileResponse
 from app.api.dependencies import TheLab
 from app.api.errors import ErrorAnswer, NotThereError
 from app.api.schemas import Environment, Listing
-from app.environments.catalogue import CATALOGUE, get_environment
+from app.environment_finder import EnvironmentFinder
+from app.environments.catalogue import CATALOGUE
 from app.environments.spec import EnvSpec
-from app.errors import UnknownEnvironmentError
+from app.errors import InputError, NotInstalledError
 
 router = APIRouter(
     prefix="/environments", tags=["environments"], responses={404: {"model": ErrorAnswer}}
@@ -17,27 +18,32 @@ router = APIRouter(
 
 @router.get("")
 async def list_environments() -> Listing[Environment]:
-    """List the environments that can be trained on."""
+    """List the environments of the catalogue; any other that is installed has an address, too."""
     return Listing(items=[Environment.of(spec) for spec in CATALOGUE.values()])
 
 
 # Ids may contain slashes, so the longer address comes first.
 @router.get("/{env_id:path}/preview.png", response_class=FileResponse)
 async def preview(env_id: str, lab: TheLab) -> FileResponse:
-    """Return a rendered picture of an environment."""
-    path = await lab.previews.picture(_find(env_id).id)
+    """Return a rendered picture of an environment that is installed."""
+    spec = await _find(env_id, lab.environments)
+    try:
+        spec.check_installed()
+    except NotInstalledError as error:
+        raise NotThereError(error) from None
+    path = await lab.previews.picture(spec.id)
     headers = {"Cache-Control": "max-age=3600"}
     return FileResponse(path, media_type="image/png", headers=headers)
 
 
 @router.get("/{env_id:path}")
-async def get(env_id: str) -> Environment:
-    """Return one environment."""
-    return Environment.of(_find(env_id))
+async def get(env_id: str, lab: TheLab) -> Environment:
+    """Return one environment, of the catalogue or any other that is installed."""
+    return Environment.of(await _find(env_id, lab.environments))
 
 
-def _find(env_id: str) -> EnvSpec:
+async def _find(env_id: str, environments: EnvironmentFinder) -> EnvSpec:
     try:
-        return get_environment(env_id)
-    except UnknownEnvironmentError as error:
+        return await environments.find(env_id)
+    except InputError as error:
         raise NotThereError(error) from None

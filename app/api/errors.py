@@ -11,7 +11,12 @@ from starlette.exceptions import HTTPException
 
 from app.errors import InputError, explain
 from app.previews import PreviewError
-from storage.errors import BadCursorError, RunNotFoundError, WrongStateError
+from storage.errors import (
+    BadCursorError,
+    NotWrittenError,
+    RunNotFoundError,
+    WrongStateError,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +63,7 @@ def add_error_handlers(api: FastAPI) -> None:
     api.add_exception_handler(RunNotFoundError, _not_found)
     api.add_exception_handler(NotThereError, _not_there)
     api.add_exception_handler(WrongStateError, _wrong_state)
+    api.add_exception_handler(NotWrittenError, _not_written)
     api.add_exception_handler(PreviewError, _no_picture)
     api.add_exception_handler(HTTPException, _http)
     api.add_exception_handler(Exception, _unexpected)
@@ -94,6 +100,10 @@ async def _not_there(_: Request, error: Exception) -> JSONResponse:
 
 async def _wrong_state(_: Request, error: Exception) -> JSONResponse:
     return error_answer(409, "wrong_state", str(error))
+
+
+async def _not_written(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(503, "not_written", str(error))
 
 
 async def _no_picture(_: Request, error: Exception) -> JSONResponse:

@@ -1,14 +1,17 @@
 """Runs: create, list, look at, change, start, stop, delete."""
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
+from app.algorithms.catalogue import get_algorithm
 from app.api.dependencies import TheTrainer, describe, describe_all
 from app.api.errors import ErrorAnswer
-from app.api.schemas import Listing, Run
-from app.errors import InputError
+from app.api.schemas import Listing, NewGroup, Run
+from app.environments.catalogue import find_in_catalogue
+from app.errors import InputError, UnknownAlgorithmError
 from app.training.config import MAX_TIMESTEPS, Name, RunRequest, ShortText, Tags, WholeNumber
 from storage.records import RunFilter, RunStatus
 from storage.runs import SORTABLE
@@ -18,6 +21,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorAnswer},
     422: {"model": ErrorAnswer},
 }
+_WHILE_TRAINING = ("learning_rate", "ent_coef", "clip_range", "total_timesteps")
 _ARCHIVED = {"true": True, "false": False, "all": None}
 
 
@@ -31,6 +35,9 @@ class RunChanges(BaseModel):
     tags: Tags | None = None
     archived: StrictBool | None = None
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
+    learning_rate: Any = None
+    ent_coef: Any = None
+    clip_range: Any = None
 
 
 class RunQuery(BaseModel):
@@ -55,9 +62,12 @@ router = APIRouter(prefix="/runs", tags=["runs"], responses=_ERRORS)
 
 
 @router.post("", status_code=201)
-async def create(request: RunRequest, trainer: TheTrainer) -> Run:
-    """Create a run; with `start` it is queued at once."""
-    return await describe(await trainer.create(request), trainer)
+async def create(request: RunRequest, trainer: TheTrainer) -> Run | NewGroup:
+    """Create a run, or with `seeds` a group of them; with `start` they are queued at once."""
+    if request.seeds is None:
+        return await describe(await trainer.create(request), trainer)
+    made = await trainer.create_group(request)
+    return NewGroup(group_id=made[0].group_id or "", runs=await describe_all(made, trainer))
 
 
 @router.get("")
@@ -82,14 +92,18 @@ async def get(run_id: str, trainer: TheTrainer) -> Run:
 
 @router.patch("/{run_id}")
 async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
-    """Rename a run, or change its notes, tags, budget or whether it is archived."""
+    """Rename a run, change its notes, tags or budget, archive it, or steer it while it trains."""
     values = changes.model_dump(exclude_none=True)
     if "tags" in values:
         values["tags_json"] = values.pop("tags")
     if not values.get("name", "-").strip():
         raise InputError("name must not be empty.", field="name")
-    if (budget := values.pop("total_timesteps", None)) is not None:
-        await trainer.extend(run_id, budget)
+    for name in _WHILE_TRAINING:
+        if name in changes.model_fields_set and getattr(changes, name) is None:
+            raise InputError(f"{name} must be a number, got null.", field=name)
+    wishes = {name: values.pop(name) for name in _WHILE_TRAINING if name in values}
+    if wishes:
+        await trainer.adjust(run_id, wishes)
     return await describe(await trainer.change(run_id, **values), trainer)
 
 
@@ -126,11 +140,24 @@ async def stop(run_id: str, trainer: TheTrainer) -> Run:
 def _filter(query: RunQuery) -> RunFilter:
     return RunFilter(
         status=query.status,
-        env_id=query.env_id,
-        algorithm=query.algorithm,
+        env_id=_today_s_id(query.env_id),
+        algorithm=_own_name(query.algorithm),
         tag=query.tag,
         group_id=query.group_id,
         owner=query.owner,
         archived=_ARCHIVED[query.archived],
         text=query.q,
     )
+
+
+def _today_s_id(env_id: str | None) -> str | None:
+    """Return the id under which runs of a former one are kept."""
+    spec = find_in_catalogue(env_id) if env_id else None
+    return spec.id if spec else env_id
+
+
+def _own_name(algorithm: str | None) -> str | None:
+    """Return an algorithm's id, however it was written."""
+    with suppress(UnknownAlgorithmError):
+        return get_algorithm(algorithm).id if algorithm else None
+    return algorithm

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from app.environments.options import EnvOption, OptionValue
 from app.environments.spec import EnvSpec
 from storage import run_folder
 from storage.records import EventRecord, RunRecord, RunStatus
@@ -110,6 +111,13 @@ class Run(BaseModel):
         )
 
 
+class NewGroup(BaseModel):
+    """Runs that differ by their seed only."""
+
+    group_id: str
+    runs: list[Run]
+
+
 class LogEvent(BaseModel):
     """One line of a run's event log."""
 
@@ -133,6 +141,33 @@ class LogEvent(BaseModel):
         )
 
 
+class Option(BaseModel):
+    """What can be set about an environment with `env_kwargs`."""
+
+    name: str
+    type: str
+    default: OptionValue
+    min: float | None
+    max: float | None
+    choices: list[str] | None
+    nullable: bool
+    description: str
+
+    @classmethod
+    def of(cls, option: EnvOption) -> "Option":
+        """Describe an option."""
+        return cls(
+            name=option.name,
+            type=option.type,
+            default=option.default,
+            min=option.min,
+            max=option.max,
+            choices=None if option.choices is None else list(option.choices),
+            nullable=option.nullable,
+            description=option.description,
+        )
+
+
 class Environment(BaseModel):
     """An environment that can be trained on."""
 
@@ -151,8 +186,10 @@ class Environment(BaseModel):
     obs_bounds: list[tuple[float | None, float | None]]
     reward_range: tuple[float | None, float | None]
     solved_threshold: float | None
-    max_episode_steps: int
+    max_episode_steps: int | None
     default_timesteps: int
+    default_frame_stack: int
+    env_kwargs: list[Option]
     installed: bool
     install_hint: str | None
     preview_url: str
@@ -170,7 +207,7 @@ class Environment(BaseModel):
             n_actions=spec.n_actions,
             action_shape=None if spec.action_shape is None else list(spec.action_shape),
             action_labels=list(spec.action_labels),
-            obs_space_type="box",
+            obs_space_type=spec.observation_kind,
             obs_space_dims=list(spec.observation_shape),
             obs_labels=[component.name for component in spec.observed],
             obs_bounds=[(component.low, component.high) for component in spec.observed],
@@ -178,7 +215,9 @@ class Environment(BaseModel):
             solved_threshold=spec.solved_threshold,
             max_episode_steps=spec.max_episode_steps,
             default_timesteps=spec.default_timesteps,
-            installed=True,
-            install_hint=None,
+            default_frame_stack=spec.default_frame_stack,
+            env_kwargs=[Option.of(option) for option in spec.options or ()],
+            installed=spec.is_installed,
+            install_hint=spec.install_hint,
             preview_url=f"/api/environments/{spec.id}/preview.png",
         )

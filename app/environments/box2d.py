@@ -1,9 +1,45 @@
 """The Box2D family."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import pi
+from typing import Any
 
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.environments.options import EnvOption
+from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
+
+_WEATHER = (
+    EnvOption(
+        name="gravity",
+        type="float",
+        default=-10.0,
+        min=-11.99,
+        max=-0.01,
+        description="How hard the moon pulls; more negative is harder.",
+    ),
+    EnvOption(
+        name="enable_wind",
+        type="bool",
+        default=False,
+        description="Whether wind pushes and turns the lander.",
+    ),
+    EnvOption(
+        name="wind_power",
+        type="float",
+        default=15.0,
+        min=0.0,
+        max=20.0,
+        description="How hard the wind pushes, where there is any.",
+    ),
+    EnvOption(
+        name="turbulence_power",
+        type="float",
+        default=1.5,
+        min=0.0,
+        max=2.0,
+        description="How hard the wind turns the lander, where there is any.",
+    ),
+)
 
 LUNAR_LANDER = EnvSpec(
     id="LunarLander-v3",
@@ -28,6 +64,7 @@ LUNAR_LANDER = EnvSpec(
     max_episode_steps=1000,
     default_timesteps=500_000,
     former_ids=("LunarLander-v2", "LunarLander-v1"),
+    options=_WEATHER,
 )
 
 _JOINTS = ("hip 1", "knee 1", "hip 2", "knee 2")
@@ -90,4 +127,65 @@ BIPEDAL_WALKER_HARDCORE = replace(
     max_episode_steps=2000,
     default_timesteps=5_000_000,
     former_ids=("BipedalWalkerHardcore-v2",),
+)
+
+_STEERED = {
+    "action_kind": ActionKind.CONTINUOUS,
+    "n_actions": None,
+    "action_shape": (3,),
+    "action_labels": ("steering", "gas", "brake"),
+}
+_PRESSED = {
+    "action_kind": ActionKind.DISCRETE,
+    "n_actions": 5,
+    "action_shape": None,
+    "action_labels": ("coast", "right", "left", "gas", "brake"),
+}
+
+
+def _car(values: Mapping[str, Any]) -> dict[str, Any]:
+    return _STEERED if values["continuous"] else _PRESSED
+
+
+CAR_RACING = EnvSpec(
+    id="CarRacing-v3",
+    name="Car Racing",
+    family="box2d",
+    description="Drive once around a new track each time, seen from above, pixels only.",
+    action_kind=ActionKind.CONTINUOUS,
+    action_shape=(3,),
+    action_labels=("steering", "gas", "brake"),
+    observation_kind=ObservationKind.IMAGE,
+    observation_size=(96, 96, 3),
+    reward_range=(-100.0, None),
+    solved_threshold=900.0,
+    max_episode_steps=1000,
+    default_timesteps=1_000_000,
+    # As with the walker, its world outlives an episode.
+    repeats_itself=False,
+    former_ids=("CarRacing-v2", "CarRacing-v1", "CarRacing-v0"),
+    options=(
+        EnvOption(
+            name="continuous",
+            type="bool",
+            default=True,
+            description="Whether the wheel and the pedals can be moved by degrees; if not, there "
+            "are five buttons.",
+        ),
+        EnvOption(
+            name="domain_randomize",
+            type="bool",
+            default=False,
+            description="Whether every track has colours of its own.",
+        ),
+        EnvOption(
+            name="lap_complete_percent",
+            type="float",
+            default=0.95,
+            min=0.1,
+            max=1.0,
+            description="Which part of the track must be driven over to finish a lap.",
+        ),
+    ),
+    changed_by=_car,
 )

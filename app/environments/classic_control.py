@@ -2,6 +2,7 @@
 
 from math import pi, radians
 
+from app.environments.options import EnvOption
 from app.environments.spec import ActionKind, EnvSpec, Observed
 
 CARTPOLE = EnvSpec(
@@ -98,4 +99,14 @@ PENDULUM = EnvSpec(
     solved_threshold=None,
     max_episode_steps=200,
     default_timesteps=50_000,
+    options=(
+        EnvOption(
+            name="g",
+            type="float",
+            default=10.0,
+            min=0.0,
+            max=30.0,
+            description="How hard gravity pulls at the pendulum.",
+        ),
+    ),
 )

@@ -49,6 +49,7 @@ class Piece:
 class HandedOut:
     """Weights from a worker, still packed: only another worker opens them."""
 
+    header: messages.WeightsHeader
     frame: bytes
 
 
@@ -226,8 +227,8 @@ def _decode(tag: bytes, content: bytes) -> Received:
         header, piece = framing.split_header(content)
         return Piece(_BLOB_HEADERS.decode(header), piece)
     if tag == framing.WEIGHTS:
-        _WEIGHTS_HEADERS.decode(framing.split_header(content)[0])
-        return HandedOut(framing.pack(tag, content))
+        taken = _WEIGHTS_HEADERS.decode(framing.split_header(content)[0])
+        return HandedOut(taken, framing.pack(tag, content))
     raise ProtocolError(f"an unknown tag {tag!r}")
 
 

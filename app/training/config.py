@@ -1,21 +1,33 @@
 """What a person asks for, and the complete, checked configuration that comes of it."""
 
 import secrets
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from app.algorithms.catalogue import get_algorithm
+from app.algorithms.schedule import Schedule
 from app.algorithms.spec import AlgorithmSpec, Value
-from app.environments.catalogue import get_environment
+from app.environments.catalogue import environment_of_run, get_environment
+from app.environments.spec import EnvSpec
+from app.environments.wrappers import Wrappers
 from app.errors import InputError
+from app.presets.catalogue import presets_for
+from app.presets.spec import Preset, PresetName
+from app.training.options import read_wrappers
+from app.worker import messages
 
 MAX_TIMESTEPS = 1_000_000_000
 MAX_N_ENVS = 64
 MAX_SEED = 2**32 - 1
+_EVALUATIONS_PER_RUN = 20
+"""How often a run that may end when solved is evaluated, unless told otherwise."""
+
+MAX_NAME = 200
 
 ShortText = Annotated[StrictStr, Field(max_length=200)]
-Name = Annotated[StrictStr, Field(max_length=200)]
+Name = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 Tags = Annotated[
     list[Annotated[StrictStr, Field(min_length=1, max_length=50)]], Field(max_length=20)
 ]
@@ -29,6 +41,17 @@ def _whole(value: object) -> object:
 WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedChange:
+    """Values that a run goes on with from some step."""
+
+    timesteps: int
+    learning_rate: float | Schedule | None = None
+    ent_coef: float | None = None
+    clip_range: float | Schedule | None = None
+    total_timesteps: int | None = None
+
+
 class RunRequest(BaseModel):
     """A new run as a form or a program asks for it."""
 
@@ -36,12 +59,24 @@ class RunRequest(BaseModel):
 
     env_id: ShortText
     algorithm: ShortText
+    preset: PresetName | None = None
+    """Values to begin with; what is named beside it wins."""
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     learning_rate: Any = None
     """Short for the hyperparameter of this name."""
     hyperparameters: dict[str, Any] = {}
     seed: WholeNumber | None = Field(default=None, ge=0, le=MAX_SEED)
+    seeds: Any = None
+    """How many runs, or the seed of each: makes a group."""
     n_envs: WholeNumber | None = Field(default=None, ge=1, le=MAX_N_ENVS)
+    env_kwargs: dict[str, Any] = {}
+    wrappers: dict[str, Any] = {}
+    engine: Literal["auto", "fast", "sb3"] = "auto"
+    stop_when_solved: StrictBool = False
+    evaluate_every: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
+    """Evaluate the policy beside the training after so many steps."""
+    init_from: ShortText | None = None
+    """A run, or `run@step` for one of its checkpoints, whose policy to begin with."""
     name: Name | None = None
     tags: Tags = []
     start: StrictBool = False
@@ -58,6 +93,15 @@ class RunConfig(BaseModel):
     seed: int
     n_envs: int
     hyperparameters: dict[str, Value]
+    preset: PresetName | None = None
+    env_kwargs: dict[str, Any] = {}
+    wrappers: Wrappers = Wrappers()
+    engine: Literal["auto", "fast", "sb3"] = "auto"
+    stop_when_solved: bool = False
+    evaluate_every: int | None = None
+    init_from: str | None = None
+    changes: tuple[AppliedChange, ...] = ()
+    """What was changed while it trained, oldest first."""
 
     @classmethod
     def from_request(cls, request: RunRequest) -> Self:
@@ -66,30 +110,128 @@ class RunConfig(BaseModel):
         Raises:
             InputError: if the environment, the algorithm or a value can't be used.
         """
-        environment = get_environment(request.env_id)
+        environment = get_environment(request.env_id, request.env_kwargs)
+        environment.check_installed()
         algorithm = get_algorithm(request.algorithm)
         algorithm.check_fits(environment)
+        _check_engine(request)
+        _check_solvable(request, environment)
+        preset = _preset(request, environment, algorithm)
+        total = request.total_timesteps or preset.total_timesteps
+        _check_evaluations(request, total)
         config = cls(
             env_id=environment.id,
             algorithm=algorithm.id,
-            total_timesteps=request.total_timesteps or environment.default_timesteps,
+            total_timesteps=total,
             seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
-            n_envs=request.n_envs or algorithm.default_n_envs,
-            hyperparameters=_hyperparameters(request, algorithm),
+            n_envs=request.n_envs or preset.n_envs or algorithm.default_n_envs,
+            hyperparameters=_hyperparameters(request, algorithm, environment, preset),
+            preset=request.preset,
+            env_kwargs=environment.check_kwargs(request.env_kwargs),
+            wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
+            engine=request.engine,
+            stop_when_solved=request.stop_when_solved,
+            evaluate_every=request.evaluate_every or _evaluations(request, total),
+            init_from=request.init_from,
         )
         algorithm.check_together(config.hyperparameters, config.n_envs, environment)
         return config
 
+    @property
+    def environment(self) -> EnvSpec:
+        """What is known of the environment, with these options."""
+        return environment_of_run(self.env_id, self.env_kwargs)
 
-def _hyperparameters(request: RunRequest, algorithm: AlgorithmSpec) -> dict[str, Value]:
+    def setup(self) -> messages.Setup:
+        """Return what a worker needs to make the environment and the model."""
+        return messages.Setup(
+            env_id=self.env_id,
+            algorithm=self.algorithm,
+            hyperparameters=dict(self.hyperparameters),
+            env_kwargs=self.env_kwargs,
+            wrappers=self.wrappers,
+        )
+
+    def job(self) -> messages.Train:
+        """Return the order to train from the beginning."""
+        threshold = self.environment.solved_threshold
+        return messages.Train(
+            setup=self.setup(),
+            total_timesteps=self.total_timesteps,
+            seed=self.seed,
+            n_envs=self.n_envs,
+            evaluate_every=self.evaluate_every,
+            solved_from=threshold if self.stop_when_solved else None,
+        )
+
+    def all_changes(self) -> tuple[messages.Change, ...]:
+        """Return what was changed so far, but for the budget, in the order of the asking.
+
+        Applied once more, what a checkpoint knows already stays as it is.
+        """
+        return tuple(
+            messages.Change(
+                learning_rate=change.learning_rate,
+                ent_coef=change.ent_coef,
+                clip_range=change.clip_range,
+            )
+            for change in self.changes
+        )
+
+
+def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
+    if request.preset is None:
+        return Preset(total_timesteps=environment.default_timesteps)
+    return presets_for(environment, algorithm)[request.preset]
+
+
+def _evaluations(request: RunRequest, total_timesteps: int) -> int | None:
+    if not request.stop_when_solved:
+        return None
+    return max(1, total_timesteps // _EVALUATIONS_PER_RUN)
+
+
+def _check_evaluations(request: RunRequest, total_timesteps: int) -> None:
+    if (request.evaluate_every or 0) > total_timesteps:
+        raise InputError(
+            f"evaluate_every {request.evaluate_every:,} is more than the {total_timesteps:,} steps "
+            "of the whole run. Lower it.",
+            field="evaluate_every",
+        )
+
+
+def _check_engine(request: RunRequest) -> None:
+    if request.engine == "fast":
+        raise InputError(
+            "The fast engine is not part of this version. Use auto or sb3.", field="engine"
+        )
+
+
+def _check_solvable(request: RunRequest, environment: EnvSpec) -> None:
+    if request.stop_when_solved and environment.solved_threshold is None:
+        raise InputError(
+            f"{environment.id} has no score from which it counts as solved. "
+            "Switch stop_when_solved off.",
+            field="stop_when_solved",
+        )
+
+
+def _hyperparameters(
+    request: RunRequest, algorithm: AlgorithmSpec, environment: EnvSpec, preset: Preset
+) -> dict[str, Value]:
+    given = {
+        **algorithm.defaults_for(environment),
+        **preset.hyperparameters,
+        **request.hyperparameters,
+    }
     if request.learning_rate is None:
-        return algorithm.complete(request.hyperparameters)
+        return algorithm.complete(given)
     if "learning_rate" in request.hyperparameters:
         raise InputError(
             "learning_rate is given twice, at top level and in hyperparameters. Keep one.",
             field="learning_rate",
         )
-    given = {**request.hyperparameters, "learning_rate": request.learning_rate}
+    given["learning_rate"] = request.learning_rate
     try:
         return algorithm.complete(given)
     except InputError as error:

@@ -45,6 +45,9 @@ def finished(
     if reason == "budget":
         message = f"Training complete: {steps} in {progress.elapsed_s:,.1f} s."
         return Ending(RunStatus.COMPLETED, message)
+    if reason == "solved":
+        message = f"Solved: ended after {steps} in {progress.elapsed_s:,.1f} s, before the budget."
+        return Ending(RunStatus.COMPLETED, message)
     if wish is StopWish.SERVER:
         message = f"The server was shut down after {steps}. {kept}"
         return Ending(RunStatus.INTERRUPTED, message)

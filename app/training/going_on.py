@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from app.environments.catalogue import get_environment
+from app.environments.catalogue import environment_of_run
 from app.training.feed import RECENT_LINES
 from app.training.supervisor import judge
 from storage import metrics
@@ -10,12 +10,18 @@ from storage.records import JsonObject, Progress, RunRecord
 from storage.run_folder import CheckpointFile, RunFolder
 
 
+class NoGoodCheckpointError(Exception):
+    """There is no place from which the run could go on."""
+
+    def __init__(self) -> None:
+        super().__init__("None of its checkpoints can be read.")
+
+
 @dataclass(frozen=True, slots=True)
 class GoOn:
     """Where a run goes on, and what of it stays."""
 
-    checkpoint: CheckpointFile | None
-    """None: from the beginning."""
+    checkpoint: CheckpointFile
     run: RunRecord
     """The run as it was then."""
     lines: list[JsonObject]
@@ -24,32 +30,35 @@ class GoOn:
     """How many lines were taken back."""
     broken: tuple[str, ...]
     """Checkpoints that could not be read."""
+    unreadable: int
+    """How many lines of metrics that stay can't be read."""
 
 
 def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
-    """Choose the last good checkpoint and cut the metrics back to it."""
-    broken: list[str] = []
-    checkpoint = None
-    for candidate in reversed(folder.checkpoints):
-        if candidate.is_good():
-            checkpoint = candidate
-            break
-        broken.append(candidate.path.name)
+    """Choose the last good checkpoint and cut the metrics back to it.
+
+    Raises:
+        NoGoodCheckpointError: if there is none; then nothing is touched.
+    """
+    newest_first = folder.checkpoints[::-1]
+    good = next((i for i, candidate in enumerate(newest_first) if candidate.is_good()), None)
+    if good is None:
+        raise NoGoodCheckpointError
+    checkpoint, broken = newest_first[good], newest_first[:good]
+    for candidate in broken:
         candidate.remove()
-    keep = int(checkpoint.facts()["lines"]) if checkpoint else 0
-    dropped = metrics.cut_back(folder.metrics, keep)
+    dropped = metrics.cut_back(folder.metrics, int(checkpoint.facts()["lines"]))
     return GoOn(
         checkpoint=checkpoint,
         run=_as_it_was(run, folder, checkpoint),
         lines=metrics.tail_lines(folder.metrics, RECENT_LINES),
         dropped=dropped,
-        broken=tuple(broken),
+        broken=tuple(candidate.path.name for candidate in broken),
+        unreadable=metrics.count_unreadable(folder.metrics),
     )
 
 
-def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile | None) -> RunRecord:
-    if checkpoint is None:
-        return replace(run, progress=Progress(), latest=None)
+def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) -> RunRecord:
     lines = metrics.read_lines(folder.metrics)
     last = lines[-1] if lines else {}
     progress = Progress(
@@ -59,5 +68,5 @@ def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile | N
         episodes=last.get("episode", 0),
         elapsed_s=last.get("elapsed_s", 0.0),
     )
-    threshold = get_environment(run.env_id).solved_threshold
+    threshold = environment_of_run(run.env_id, run.config.get("env_kwargs")).solved_threshold
     return replace(run, progress=judge(progress, lines, threshold), latest=None)

@@ -3,15 +3,24 @@
 import asyncio
 import logging
 import weakref
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from app.environments.catalogue import get_environment
+import msgspec
+
+from app.environments.catalogue import environment_of_run
 from app.events import Event
-from app.storage_thread import StorageThread
+from app.storage_thread import StorageThread, until_written
+from app.tasks import Tasks
+from app.training.endings import Ending
 from app.training.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
 from app.worker import messages
 from storage import events, metrics, runs
+from storage.database import in_one_step
+from storage.errors import NotWrittenError
 from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
 from storage.run_folder import RunFolder, RunsFolder
 
@@ -30,6 +39,11 @@ class Journal:
         self._storage = storage
         # A feed lives as long as its run trains or somebody looks at it.
         self._feeds: weakref.WeakValueDictionary[str, RunFeed] = weakref.WeakValueDictionary()
+        self._late = Tasks()
+
+    async def close(self) -> None:
+        """Give up on what could not be written down."""
+        await self._late.cancel()
 
     async def feed(self, run_id: str) -> RunFeed:
         """Return what a run looks like right now, and news about it.
@@ -78,19 +92,62 @@ class Journal:
 
         Raises:
             WrongStateError: if its life has no such step.
+            NotWrittenError: if it can't be written down; then it didn't happen.
         """
-        run = await self._storage(runs.move_run, run_id, status, error=error)
+        run, event = await self._storage(_move_and_tell, run_id, status, message, error)
         _log.info("Run %s is %s", run_id, status)
-        if message is not None:
-            level = _LOUD.get(status, EventLevel.INFO)
-            await self.tell(run_id, status.value, message, level=level)
+        self._show_event(event)
         return self.announce(run)
 
+    async def end(self, run_id: str, ending: Ending) -> RunRecord:
+        """Write down how a run ended; if that has to wait, those who look see it all the same.
+
+        Raises:
+            NotWrittenError: if it can't be written down; then it has to be tried again.
+        """
+        feed = self._feeds.get(run_id)
+        try:
+            if feed is not None:
+                run = feed.run
+                await self._storage(runs.save_progress, run_id, run.progress, feed.latest)
+            return await self.move(run_id, ending.status, ending.message, error=ending.error)
+        except NotWrittenError:
+            if feed is not None and feed.run.status is not ending.status:
+                now = datetime.now(UTC)
+                seen = replace(feed.run, status=ending.status, error=ending.error, finished_at=now)
+                self.announce(seen)
+            raise
+
     async def tell(self, run_id: str, event_type: str, message: str, **more: Any) -> None:
-        """Add to a run's log."""
-        event = await self._storage(events.add_event, run_id, event_type, message, **more)
-        if (feed := self._feeds.get(run_id)) is not None:
+        """Add to a run's log, as soon as that is possible."""
+
+        async def add() -> EventRecord:
+            return await self._storage(events.add_event, run_id, event_type, message, **more)
+
+        try:
+            self._show_event(await add())
+        except NotWrittenError:
+            self._late.start(self._tell_late(add), name=f"log of {run_id}")
+
+    async def _tell_late(self, add: Callable[[], Awaitable[EventRecord]]) -> None:
+        self._show_event(await until_written(add, "An event"))
+
+    def _show_event(self, event: EventRecord | None) -> None:
+        if event is not None and (feed := self._feeds.get(event.run_id)) is not None:
             feed.add_event(event)
+
+    async def note_change(self, run_id: str, timesteps: int, values: Mapping[str, Any]) -> None:
+        """Write into a run's config what it goes on with from some step."""
+        change = {"timesteps": timesteps, **msgspec.to_builtins(values)}
+        budget = {name: values[name] for name in ("total_timesteps",) if name in values}
+        merge = partial(self._storage, runs.merge_config, run_id, budget, change=change)
+        run = await until_written(merge, f"A change of run {run_id}")
+        await self.save_config(run)
+
+    async def save_config(self, run: RunRecord) -> RunRecord:
+        """Write a config that changed into the run's folder, too, and show it."""
+        await asyncio.to_thread(self._folder.run(run.id).save_config, run.config)
+        return self.announce(run)
 
     def announce(self, run: RunRecord) -> RunRecord:
         """Show a run as it now stands in the database."""
@@ -110,8 +167,9 @@ class RunTurns:
     async def started(self, timesteps: int, notes: Sequence[str]) -> None:
         """Training began, or went on from a checkpoint."""
         message = f"Training goes on from step {timesteps:,}." if timesteps else "Training started."
-        run = await self._journal.move(self._run_id, RunStatus.RUNNING, message)
-        if timesteps and not get_environment(run.env_id).repeats_itself:
+        run = await self._move(RunStatus.RUNNING, message)
+        spec = environment_of_run(run.env_id, run.config.get("env_kwargs"))
+        if timesteps and not spec.repeats_itself:
             notes = [*notes, f"{run.env_id} can't be brought back bit for bit, only nearly so."]
         for note in notes:
             await self._journal.tell(self._run_id, "resumed", note, level=EventLevel.WARNING)
@@ -120,13 +178,52 @@ class RunTurns:
         """Training waits, or goes on again."""
         status = RunStatus.PAUSED if on else RunStatus.RUNNING
         message = "Paused. Everything is kept." if on else "Training goes on."
-        await self._journal.move(self._run_id, status, message)
+        await self._move(status, message)
+
+    async def changed(self, timesteps: int, change: messages.Change) -> None:
+        """Training goes on with other values."""
+        values = {
+            name: getattr(change, name)
+            for name in change.__struct_fields__
+            if getattr(change, name) is not None
+        }
+        words = ", ".join(f"{name} {_write(value)}" for name, value in values.items())
+        await self._journal.note_change(self._run_id, timesteps, values)
+        data = {"timesteps": timesteps, "values": msgspec.to_builtins(values)}
+        message = f"From step {timesteps:,} on: {words}."
+        await self._journal.tell(self._run_id, "changed", message, data=data)
+
+    async def noted(self, said: messages.Noted) -> None:
+        """The worker has something to tell a person."""
+        level = EventLevel.WARNING if said.is_warning else EventLevel.INFO
+        message = said.message[: messages.MAX_TEXT]
+        await self._journal.tell(self._run_id, said.event_type[:50], message, level=level)
 
     async def solved(self, timesteps: int, mean_reward: float) -> None:
         """The mean over 100 episodes reached the threshold for the first time."""
         message = f"Solved: mean reward {mean_reward:,.1f} over 100 episodes, step {timesteps:,}."
         data = {"timesteps": timesteps, "mean_reward": mean_reward}
         await self._journal.tell(self._run_id, "solved", message, data=data)
+
+    async def _move(self, status: RunStatus, message: str) -> RunRecord:
+        # The run goes on meanwhile; only what it says next is heard later.
+        move = partial(self._journal.move, self._run_id, status, message)
+        return await until_written(move, f"That run {self._run_id} is {status}")
+
+
+def _move_and_tell(
+    run_id: str, status: RunStatus, message: str | None, error: str | None
+) -> tuple[RunRecord, EventRecord | None]:
+    with in_one_step():
+        run = runs.move_run(run_id, status, error=error)
+        if message is None:
+            return run, None
+        level = _LOUD.get(status, EventLevel.INFO)
+        return run, events.add_event(run_id, status.value, message, level=level)
+
+
+def _write(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _run_and_log(run_id: str) -> tuple[RunRecord, tuple[EventRecord, ...]]:

@@ -99,14 +99,7 @@ class LiveView:
 
     async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
         viewer.send(
-            messages.encode(
-                messages.View(
-                    env_id=self._config.env_id,
-                    algorithm=self._config.algorithm,
-                    hyperparameters=dict(self._config.hyperparameters),
-                    fps=FRAMES_PER_SECOND,
-                )
-            )
+            messages.encode(messages.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND))
         )
         if self._weights is not None:
             viewer.send(self._weights)

@@ -2,21 +2,24 @@
 
 import asyncio
 import logging
+from functools import partial
 
 from app.events import Event
-from app.storage_thread import StorageThread
+from app.storage_thread import StorageThread, until_written
 from app.tasks import Tasks
 from app.training import endings
 from app.training.config import RunConfig
-from app.training.endings import STOP_WITHIN_S, StopWish
+from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
 from app.training.going_on import go_on
 from app.training.journal import Journal, RunTurns
 from app.training.supervisor import Supervisor, Surroundings
 from storage import runs
-from storage.errors import WrongStateError
+from storage.errors import NotWrittenError, WrongStateError
 from storage.records import EventLevel, RunRecord, RunStatus
 from storage.run_folder import CheckpointFile, RunsFolder
+
+_FILL_AGAIN_S = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +47,9 @@ class TrainingQueue:
         self._tasks = Tasks()
         self._supervisors: dict[str, Supervisor] = {}
         self._filling = asyncio.Lock()
+        self._left_alone: set[str] = set()
         self._is_open = False
+        self._fills_later = False
 
     @property
     def active(self) -> int:
@@ -55,8 +60,10 @@ class TrainingQueue:
         """Return who follows a run, if it has a worker."""
         return self._supervisors.get(run_id)
 
-    async def open(self) -> None:
-        """Begin to give out workers."""
+    async def open(self, *, goes_on: bool = True) -> None:
+        """Begin to give out workers, to runs that wait already only if it goes on with them."""
+        if not goes_on:
+            self._left_alone = {run.id for run in await self._storage(runs.queued_runs)}
         self._is_open = True
         await self.fill()
 
@@ -70,14 +77,25 @@ class TrainingQueue:
         await self._tasks.cancel()
 
     async def fill(self) -> None:
-        """Give every free worker a run that waits."""
-        async with self._filling:
-            waiting = await self._storage(runs.queued_runs) if self._is_open else ()
-            free = max(0, self.limit - self.active)
-            for run in waiting[:free]:
-                await self._begin(run)
-            self.waiting = max(0, len(waiting) - free)
+        """Give every free worker a run that waits, a little later if it can't be written down."""
+        try:
+            async with self._filling:
+                queued = await self._storage(runs.queued_runs) if self._is_open else ()
+                waiting = [run for run in queued if run.id not in self._left_alone]
+                free = max(0, self.limit - self.active)
+                self.waiting = max(0, len(waiting) - free)
+                for run in waiting[:free]:
+                    await self._begin(run)
+        except NotWrittenError:
+            if self._is_open and not self._fills_later:
+                self._fills_later = True
+                self._tasks.start(self._fill_later(), name="fill the workers later")
         self.load_changed.emit()
+
+    async def _fill_later(self) -> None:
+        await asyncio.sleep(_FILL_AGAIN_S)
+        self._fills_later = False
+        await self.fill()
 
     async def stop(self, run_id: str) -> RunRecord:
         """Ask a run to end; one that only waits ends at once."""
@@ -94,23 +112,27 @@ class TrainingQueue:
     async def _begin(self, run: RunRecord) -> None:
         try:
             run = await self._journal.move(run.id, RunStatus.STARTING)
+        except WrongStateError:
+            return
+        try:
             feed = await self._journal.feed(run.id)
             checkpoint = await self._go_on(run, feed) if run.started_at is not None else None
-        except WrongStateError:
+            supervisor = Supervisor(
+                feed,
+                self._folder.run(run.id),
+                RunConfig.model_validate(run.config),
+                self._around,
+                checkpoint=checkpoint,
+                listener=RunTurns(self._journal, run.id),
+            )
+        except OSError as error:
+            await self._end(run.id, endings.no_disk(error))
             return
         except Exception as error:  # noqa: BLE001 - the queue must go on
             _log.exception("Run %s could not be started", run.id)
-            message = f"It could not be started: {error}."
-            await self._journal.move(run.id, RunStatus.FAILED, message, error=message)
+            await self._end(run.id, endings.failed(f"It could not be started: {error}"))
             return
-        supervisor = self._supervisors[run.id] = Supervisor(
-            feed,
-            self._folder.run(run.id),
-            RunConfig.model_validate(run.config),
-            self._around,
-            checkpoint=checkpoint,
-            listener=RunTurns(self._journal, run.id),
-        )
+        self._supervisors[run.id] = supervisor
         self._tasks.start(self._follow(run.id, supervisor), name=f"train {run.id}")
 
     async def _follow(self, run_id: str, supervisor: Supervisor) -> None:
@@ -120,20 +142,35 @@ class TrainingQueue:
             _log.exception("Run %s lost its supervisor", run_id)
             reason = f"{type(error).__name__}: {error}"
             ending = endings.failed(f"The lab could not follow the run ({reason}).")
-        self._supervisors.pop(run_id, None)
         try:
-            await self._journal.move(run_id, ending.status, ending.message, error=ending.error)
+            await self._end(run_id, ending)
         finally:
+            # Not earlier: until its end is written down a run isn't free for anything else.
+            self._supervisors.pop(run_id, None)
             await self.fill()
 
-    async def _go_on(self, run: RunRecord, feed: RunFeed) -> CheckpointFile | None:
+    async def _end(self, run_id: str, ending: Ending) -> None:
+        what = f"The end of run {run_id}"
+        try:
+            await until_written(partial(self._journal.end, run_id, ending), what)
+        except Exception as error:  # noqa: BLE001 - a run always ends
+            _log.exception("The end of run %s could not be told as it was", run_id)
+            message = f"Its numbers could not be kept ({error}). {ending.message}"
+            move = partial(self._journal.move, run_id, RunStatus.FAILED, message, error=message)
+            await until_written(move, what)
+
+    async def _go_on(self, run: RunRecord, feed: RunFeed) -> CheckpointFile:
         """Take a run back to its last good checkpoint, and say what that cost."""
         there = await asyncio.to_thread(go_on, run, self._folder.run(run.id))
-        await self._storage(runs.save_progress, run.id, there.run.progress, None)
+        save = partial(self._storage, runs.save_progress, run.id, there.run.progress, None)
+        await until_written(save, f"Where run {run.id} goes on")
         feed.cut_back(there.run, there.lines)
         for name in there.broken:
             message = f"Checkpoint {name} could not be read and was left out."
             await self._journal.tell(run.id, "checkpoint_broken", message, level=EventLevel.WARNING)
+        if there.unreadable:
+            message = f"Lines of metrics that can't be read are left out: {there.unreadable}."
+            await self._journal.tell(run.id, "metrics_broken", message, level=EventLevel.WARNING)
         if there.dropped:
             first, last = feed.line_count + 1, feed.line_count + there.dropped
             step = there.run.progress.timesteps

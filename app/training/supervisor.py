@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import msgspec
 import psutil
 
-from app.environments.catalogue import get_environment
 from app.storage_thread import StorageThread
 from app.tasks import Tasks
 from app.training import endings
@@ -22,21 +22,25 @@ from app.training.backend import (
     Received,
     WorkerGoneError,
 )
+from app.training.beside import EvaluationBeside
+from app.training.change_requests import ChangeRequests
 from app.training.config import RunConfig
+from app.training.deliveries import Deliveries
 from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
 from app.training.live_view import LiveView
 from app.training.workers import WorkerPool
 from app.worker import messages
 from storage import runs
+from storage.errors import NotWrittenError
 from storage.metrics import MetricsWriter
 from storage.records import JsonObject, Progress
 from storage.run_folder import CheckpointFile, RunFolder, write_atomically
 
-_LARGEST_FILE = 512 << 20
 _MEMORY_MARGIN_MB = 512
 """Beyond its own limit a worker's process needs this much for code and libraries."""
 _SOLVED_OVER = 100
+_MOST_NOTES = 100
 _SAVE_EVERY_S = 1.0
 
 _log = logging.getLogger(__name__)
@@ -65,6 +69,12 @@ class Listener(Protocol):
     async def paused(self, *, on: bool) -> None:
         """Training waits, or goes on again."""
 
+    async def changed(self, timesteps: int, change: messages.Change) -> None:
+        """Training goes on with other values."""
+
+    async def noted(self, said: messages.Noted) -> None:
+        """The worker has something to tell a person."""
+
     async def solved(self, timesteps: int, mean_reward: float) -> None:
         """The mean over 100 episodes reached the threshold for the first time."""
 
@@ -90,18 +100,25 @@ class Supervisor:
         self._checkpoint = checkpoint
         self._listener = listener
         self._is_paused = False
+        self._is_hearing = False
+        self._is_saving = False
         self._tasks = Tasks()
-        self._threshold = get_environment(config.env_id).solved_threshold
+        self._threshold = config.environment.solved_threshold
         self._wish: StopWish | None = None
         self._stop_asked = asyncio.Event()
-        self._resumable_step: int | None = checkpoint.timesteps if checkpoint else None
+        self._deliveries = Deliveries(
+            feed, folder, around.disk, keep_checkpoints=around.keep_checkpoints
+        )
+        self._deliveries.resumable_step = checkpoint.timesteps if checkpoint else None
+        self._changes = ChangeRequests()
+        self._notes = 0
         self._verdict: str | None = None
         self._traceback = ""
         self._worker: LocalWorker | None = None
         self._writer: MetricsWriter | None = None
         self._live: LiveView | None = None
+        self._beside: EvaluationBeside | None = None
         self._heard = self._saved = time.monotonic()
-        self._file = bytearray()
 
     def stop(self, wish: StopWish) -> None:
         """Ask the run to end soon; `follow` tells when it has."""
@@ -120,6 +137,14 @@ class Supervisor:
         if not on:
             # From now on silence counts again.
             self._is_paused, self._heard = False, time.monotonic()
+
+    async def change(self, change: messages.Change) -> None:
+        """Ask the run to go on with other values, and return once it does.
+
+        Raises:
+            WorkerGoneError: if it ends first.
+        """
+        await self._changes.ask(change)
 
     async def follow(self) -> Ending:
         """Train until the end, whatever it is, and return it; nothing is left running."""
@@ -159,29 +184,40 @@ class Supervisor:
             await self._hand_over_job(worker)
         except ConnectionError:
             return self._gone(await worker.wait())
-        self._worker = worker
-        self._live = LiveView(
-            self._feed,
-            self._config,
-            self._around.pool,
-            slots=self._around.viewer_slots,
-            trainer=worker,
-            silence_s=self._around.silence_s,
-        )
-        if self._wish is not None:
-            worker.stop()
-            self._tasks.start(self._insist(), name="insist on the stop")
+        self._begin(worker)
         ending = None
         while ending is None:
             try:
-                ending = await self._hear(await worker.receive())
-                # Our own disk may have been slow: that isn't the worker's silence.
-                self._heard = time.monotonic()
+                said = await worker.receive()
+                self._is_hearing = True
+                if not isinstance(said, messages.Alive):
+                    ending = await self._hear(said)
             except WorkerGoneError:
                 ending = self._gone(await worker.wait())
             except ProtocolError as error:
                 ending = endings.failed(f"The worker broke the protocol: {error}.")
+            finally:
+                # Our own disk may have been slow: that isn't the worker's silence.
+                self._is_hearing, self._heard = False, time.monotonic()
         return ending
+
+    def _begin(self, worker: LocalWorker) -> None:
+        """Let others have a part in the training, now that the worker has its job."""
+        self._worker = worker
+        self._changes.begin(worker)
+        pool = self._around.pool
+        self._live = LiveView(
+            self._feed,
+            self._config,
+            pool,
+            slots=self._around.viewer_slots,
+            trainer=worker,
+            silence_s=self._around.silence_s,
+        )
+        self._beside = EvaluationBeside(self._config, pool, self._listener, trainer=worker)
+        if self._wish is not None:
+            worker.stop()
+            self._tasks.start(self._insist(), name="insist on the stop")
 
     def _gone(self, exit_code: int) -> Ending:
         if self._verdict is not None and self._wish is None:
@@ -189,30 +225,33 @@ class Supervisor:
         return endings.lost(exit_code, self._wish)
 
     async def _hand_over_job(self, worker: LocalWorker) -> None:
-        resume = self._checkpoint is not None
-        job = messages.Train(**self._config.model_dump(), resume=resume)
-        worker.send(messages.encode(job))
+        path, job = self._folder.beginning, self._config.job()
         if self._checkpoint is not None:
-            content = await asyncio.to_thread(self._checkpoint.path.read_bytes)
-            await worker.send_file("checkpoint.zip", content)
+            path = self._checkpoint.path
+            changes = self._config.all_changes()
+            job = msgspec.structs.replace(job, resume=True, changes=changes)
+        elif self._config.init_from is not None:
+            job = msgspec.structs.replace(job, transfer=True)
+        worker.send(messages.encode(job))
+        if job.has_file:
+            await worker.send_file("checkpoint.zip", await asyncio.to_thread(path.read_bytes))
 
     async def _hear(self, said: Received) -> Ending | None:
         self._heard = time.monotonic()
         match said:
-            case messages.Started() | messages.Paused():
+            case messages.Started() | messages.Paused() | messages.Changed() | messages.Noted():
                 await self._turn(said)
             case messages.Progressed():
                 await self._progress(said)
             case messages.Measured(lines=lines):
                 await self._measure(lines)
-            case HandedOut(frame=frame):
-                assert self._live is not None
-                self._live.give_weights(frame)
+            case HandedOut():
+                self._pass_on(said)
             case Piece():
-                await self._store(said)
+                assert self._writer is not None
+                await self._deliveries.take(said, lines_written=self._writer.count)
             case messages.Finished(reason=reason):
-                progress, step = self._feed.run.progress, self._resumable_step
-                return endings.finished(reason, self._wish, progress, step)
+                return self._finish(reason)
             case messages.Failed():
                 self._traceback = said.traceback
                 return endings.failed(said.reason)
@@ -220,15 +259,45 @@ class Supervisor:
                 raise ProtocolError(f"{type(said).__name__} in the middle of training")
         return None
 
-    async def _turn(self, said: messages.Started | messages.Paused) -> None:
-        if isinstance(said, messages.Started):
-            await self._listener.started(said.timesteps, said.notes)
+    def _finish(self, reason: str) -> Ending:
+        progress = self._feed.run.progress
+        if reason == "solved" and progress.solved_at is None:
+            progress = replace(progress, solved_at=progress.timesteps)
+            self._feed.set_progress(progress)
+        step = self._deliveries.resumable_step
+        return endings.finished(reason, self._wish, progress, step)
+
+    def _pass_on(self, policy: HandedOut) -> None:
+        assert self._live is not None
+        assert self._beside is not None
+        if policy.header.purpose == "evaluation":
+            self._beside.judge(policy)
         else:
-            self._is_paused = said.on
-            if self._live is not None:
-                self._live.pause(on=said.on)
-            await self._save_progress()
-            await self._listener.paused(on=said.on)
+            self._live.give_weights(policy.frame)
+
+    async def _turn(
+        self, said: messages.Started | messages.Paused | messages.Changed | messages.Noted
+    ) -> None:
+        match said:
+            case messages.Started():
+                await self._listener.started(said.timesteps, said.notes)
+            case messages.Paused(on=on):
+                self._is_paused = on
+                if self._live is not None:
+                    self._live.pause(on=on)
+                await self._save_progress()
+                await self._listener.paused(on=on)
+            case messages.Changed():
+                await self._take_up_change(said.timesteps)
+            case messages.Noted() if self._notes < _MOST_NOTES:
+                self._notes += 1
+                await self._listener.noted(said)
+
+    async def _take_up_change(self, timesteps: int) -> None:
+        change, done = self._changes.take()
+        await self._listener.changed(timesteps, change)
+        if not done.done():
+            done.set_result(None)
 
     async def _progress(self, said: messages.Progressed) -> None:
         self._feed.set_progress(
@@ -242,8 +311,9 @@ class Supervisor:
             )
         )
         self._feed.set_speed(said.fps)
-        if self._heard - self._saved >= _SAVE_EVERY_S:
-            await self._save_progress()
+        if self._heard - self._saved >= _SAVE_EVERY_S and not self._is_saving:
+            # Beside the rest: if the database is locked, metrics go on all the same.
+            self._tasks.start(self._save_progress(), name=f"save {self._feed.run.id}")
 
     async def _measure(self, lines: tuple[messages.Line, ...]) -> None:
         assert self._writer is not None
@@ -256,27 +326,6 @@ class Supervisor:
             self._feed.set_progress(after)
         if before.solved_at is None and after.solved_at is not None and after.best is not None:
             await self._listener.solved(after.solved_at, after.best)
-
-    async def _store(self, piece: Piece) -> None:
-        if len(self._file) + len(piece.content) > _LARGEST_FILE:
-            raise ProtocolError(f"a file of more than {_LARGEST_FILE >> 20} MB")
-        self._file += piece.content
-        if not piece.header.last:
-            return
-        content, self._file = self._file, bytearray()
-        match piece.header:
-            case messages.BlobHeader(name="model.zip"):
-                await self._disk(write_atomically, self._folder.model, content)
-                self._feed.set_has_model()
-            case messages.BlobHeader(name="checkpoint.zip", timesteps=timesteps, lines=lines):
-                assert self._writer is not None
-                facts = {"timesteps": timesteps, "lines": min(lines, self._writer.count)}
-                keep = self._around.keep_checkpoints
-                await self._disk(self._folder.save_checkpoint, content, facts, keep=keep)
-                self._resumable_step = timesteps
-                self._feed.set_has_checkpoint()
-            case header:
-                raise ProtocolError(f"an unexpected file {header.name}")
 
     async def _watch(self, worker: LocalWorker) -> None:
         """End a worker that is silent or too large."""
@@ -291,10 +340,11 @@ class Supervisor:
                         f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
                     )
             silence = time.monotonic() - self._heard
-            if silence > self._around.silence_s and not self._is_paused:
+            is_expected = self._is_paused or self._is_hearing
+            if silence > self._around.silence_s and not is_expected:
                 self._verdict = (
                     f"The worker gave no sign of life for {self._around.silence_s:g} s "
-                    "(RL_LAB_WORKER_SILENCE)."
+                    "(RL_LAB_WORKER_SILENCE): an environment's step or an update takes too long."
                 )
         worker.kill()
 
@@ -305,14 +355,22 @@ class Supervisor:
             self._worker.kill()
 
     async def _save_progress(self) -> None:
-        self._saved = time.monotonic()
+        self._saved, self._is_saving = time.monotonic(), True
         run = self._feed.run
-        await self._around.storage(runs.save_progress, run.id, run.progress, self._feed.latest)
+        try:
+            await self._around.storage(runs.save_progress, run.id, run.progress, self._feed.latest)
+        except NotWrittenError as error:
+            # The next save brings the same and more; the last one is made with the ending.
+            _log.warning("The progress of run %s was not saved: %s", run.id, error)
+        finally:
+            self._is_saving = False
 
     async def _clean_up(self, worker: LocalWorker) -> None:
         await self._tasks.cancel()
-        if self._live is not None:
-            await self._live.close()
+        self._changes.close()
+        for helper in (self._live, self._beside):
+            if helper is not None:
+                await helper.close()
         worker.kill()
         await worker.wait()
         with suppress(OSError):
@@ -320,7 +378,6 @@ class Supervisor:
                 await asyncio.to_thread(self._writer.close)
             await asyncio.to_thread(self._log_what_was_printed, worker)
             await self._keep_last_frame()
-        await self._save_progress()
 
     def _log_what_was_printed(self, worker: LocalWorker) -> None:
         if text := worker.printed + self._traceback:

@@ -2,22 +2,37 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
+from app.algorithms.catalogue import get_algorithm
+from app.environment_finder import EnvironmentFinder
 from app.errors import InputError
 from app.events import Event
 from app.settings import Settings
-from app.storage_thread import StorageThread
-from app.training.config import RunConfig, RunRequest
+from app.storage_thread import StorageThread, until_written
+from app.training.backend import WorkerGoneError
+from app.training.changes import read_change
+from app.training.config import RunRequest
+from app.training.creation import Creation
 from app.training.feed import RunFeed
+from app.training.groups import GROUP_METRICS, GroupPoint, group_curve
 from app.training.journal import Journal
 from app.training.queue import TrainingQueue
+from app.training.seeds import MAX_SEEDS, one_request_per_seed
 from app.training.supervisor import Surroundings
 from app.training.trash import Trash
 from app.training.workers import WorkerPool
+from app.worker import messages
 from storage import events, metrics, runs
-from storage.errors import WrongStateError
+from storage.errors import (
+    GroupNotFoundError,
+    NotWrittenError,
+    WrongStateError,
+)
 from storage.records import (
     ENDS,
     EventRecord,
@@ -31,6 +46,7 @@ from storage.run_folder import RunFolder, RunsFolder
 
 _DISK_THREADS = 4
 _READERS = 2
+_CHANGED_WITHIN_S = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -39,9 +55,15 @@ class Trainer:
     """Everything that can be done with runs, for pages and the API alike."""
 
     def __init__(
-        self, settings: Settings, folder: RunsFolder, storage: StorageThread, pool: WorkerPool
+        self,
+        settings: Settings,
+        folder: RunsFolder,
+        storage: StorageThread,
+        pool: WorkerPool,
+        environments: EnvironmentFinder,
     ) -> None:
         self._journal = Journal(folder, storage)
+        self._creation = Creation(self._journal, folder, storage, environments)
         self.run_changed = self._journal.run_changed
         self.run_deleted = Event[str]()
         """A run was deleted."""
@@ -77,22 +99,25 @@ class Trainer:
         """How many runs have a worker."""
         return self._queue.active
 
-    async def open(self) -> None:
-        """Mark what an earlier server left behind, and go on with the queue."""
+    async def open(self, *, goes_on: bool = True) -> None:
+        """Mark what an earlier server left behind, and go on with its queue, or leave that be."""
         for run in await self._storage(runs.orphaned_runs):
             message = "The server ended while the run was training."
-            await self._journal.move(run.id, RunStatus.INTERRUPTED, message, error=message)
-        if self._auto_resume:
+            move = partial(self._journal.move, run.id, RunStatus.INTERRUPTED, message)
+            await until_written(partial(move, error=message), f"The end of run {run.id}")
+        if self._auto_resume and goes_on:
             for run in await self._storage(runs.interrupted_runs):
                 if await self._has_checkpoint(run.id):
-                    await self._journal.move(run.id, RunStatus.QUEUED)
+                    move = partial(self._journal.move, run.id, RunStatus.QUEUED)
+                    await until_written(move, f"That run {run.id} goes on")
         await self._trash.empty()
-        await self._queue.open()
+        await self._queue.open(goes_on=goes_on)
 
     async def close(self) -> None:
         """Ask every run to end and deliver its model, and wait until they have."""
         await self._queue.close()
         await self._trash.close()
+        await self._journal.close()
 
     async def create(self, request: RunRequest) -> RunRecord:
         """Make a run; it waits until it is started.
@@ -100,32 +125,28 @@ class Trainer:
         Raises:
             InputError: if something in the request can't be used. Nothing is left behind.
         """
-        config = RunConfig.from_request(request)
-        run = await self._storage(
-            runs.create_run,
-            name=(request.name or "").strip() or f"{config.algorithm} on {config.env_id}",
-            env_id=config.env_id,
-            algorithm=config.algorithm,
-            config=config.model_dump(),
-            tags=request.tags,
-        )
-        try:
-            await asyncio.to_thread(self._folder.run(run.id).create, run.config)
-        except OSError as error:
-            await self._storage(runs.hide_run, run.id)
-            await self._storage(runs.erase_run, run.id)
-            reason = error.strerror or type(error).__name__
-            raise InputError(f"The runs folder can't be written: {reason}.") from error
-        _log.info("Run %s created", run.id)
-        await self._journal.tell(run.id, "created", _describe(config))
-        if request.env_id != config.env_id:
-            await self._journal.tell(
-                run.id,
-                "environment_mapped",
-                f"{request.env_id} no longer exists; the run uses {config.env_id}.",
-            )
-        self.run_changed.emit(run)
+        if request.seeds is not None:
+            raise InputError("seeds makes a group of runs. Use seed for one.", field="seeds")
+        run = await self._creation.make(request)
         return await self.start(run.id) if request.start else run
+
+    async def create_group(self, request: RunRequest) -> list[RunRecord]:
+        """Make one run for each seed; they share everything else.
+
+        Raises:
+            InputError: if something in the request can't be used. Nothing is left behind.
+        """
+        group_id = uuid4().hex
+        made: list[RunRecord] = []
+        try:
+            for single in one_request_per_seed(request):
+                made.append(await self._creation.make(single, group_id=group_id))
+        except BaseException:
+            for run in made:
+                with suppress(NotWrittenError):
+                    await self.delete(run.id)
+            raise
+        return [await self.start(run.id) for run in made] if request.start else made
 
     async def start(self, run_id: str) -> RunRecord:
         """Put a run into the queue; it trains as soon as a worker is free.
@@ -194,20 +215,41 @@ class Trainer:
         run = await self._storage(runs.change_run, run_id, **values)
         return self._journal.announce(run)
 
-    async def extend(self, run_id: str, total_timesteps: int) -> RunRecord:
-        """Give a run that doesn't train another budget; `resume` then uses it.
+    async def adjust(self, run_id: str, wishes: Mapping[str, Any]) -> RunRecord:
+        """Change learning_rate, ent_coef, clip_range or total_timesteps of a run that trains.
+
+        A run that doesn't train can get another total_timesteps; `resume` then uses it.
 
         Raises:
-            WrongStateError: while it has a worker.
+            InputError: if a value can't be used.
+            WrongStateError: if the run doesn't train and more than the budget is asked for.
         """
         run = await self.get(run_id)
-        if run.status.has_worker:
-            raise WrongStateError(run.id, run.status, "get another budget. Stop it first")
-        config = {**run.config, "total_timesteps": total_timesteps}
-        await asyncio.to_thread(self.folder(run_id).save_config, config)
-        message = f"The budget is now {total_timesteps:,} steps."
-        await self._journal.tell(run_id, "budget_changed", message)
-        return await self.change(run_id, config_json=config)
+        change = read_change(get_algorithm(run.algorithm), wishes)
+        supervisor = self._queue.supervisor(run_id)
+        if supervisor is None:
+            return await self._extend(run, change, wishes)
+        try:
+            async with asyncio.timeout(_CHANGED_WITHIN_S):
+                await supervisor.change(change)
+        except TimeoutError:
+            _log.warning("Run %s takes long to change; its log will tell when it has", run_id)
+        except WorkerGoneError:
+            raise WrongStateError(run.id, run.status, "be changed: it isn't training") from None
+        return await self.get(run_id)
+
+    async def _extend(
+        self, run: RunRecord, change: messages.Change, wishes: Mapping[str, Any]
+    ) -> RunRecord:
+        if change.total_timesteps is None or len(wishes) > 1:
+            raise WrongStateError(
+                run.id, run.status, "be changed but for total_timesteps: it isn't training"
+            )
+        budget = {"total_timesteps": change.total_timesteps}
+        changed = await self._storage(runs.merge_config, run.id, budget)
+        message = f"The budget is now {change.total_timesteps:,} steps."
+        await self._journal.tell(run.id, "budget_changed", message)
+        return await self._journal.save_config(changed)
 
     async def delete(self, run_id: str) -> None:
         """Take a run and its files away; for ten seconds `restore` brings them back.
@@ -236,10 +278,36 @@ class Trainer:
         run = await self._storage(runs.get_run, run_id)
         return self._fresh(run)
 
+    async def find(self, beginning: str) -> RunRecord:
+        """Return the run whose id begins so, or the newest one; see `storage.runs.find_run`."""
+        return self._fresh(await self._storage(runs.find_run, beginning))
+
     async def list(self, wanted: RunFilter, **order: Any) -> Page[RunRecord]:
         """Return a page of runs with their newest numbers; see `storage.runs.list_runs`."""
         page = await self._storage(runs.list_runs, wanted, **order)
         return Page(tuple(self._fresh(run) for run in page.items), page.next)
+
+    async def group(self, group_id: str) -> Sequence[RunRecord]:
+        """Return the runs of a seed group, in the order of their making.
+
+        Raises:
+            GroupNotFoundError: if there is none of this id.
+        """
+        wanted = RunFilter(group_id=group_id, archived=None)
+        found = await self.list(wanted, sort="created_at", limit=MAX_SEEDS)
+        if not found.items:
+            raise GroupNotFoundError(group_id)
+        return found.items
+
+    async def group_curve(self, members: Sequence[RunRecord]) -> Sequence[GroupPoint]:
+        """Return how the runs of a group went, taken together."""
+
+        def read() -> Sequence[GroupPoint]:
+            files = [self.folder(run.id).metrics for run in members]
+            return group_curve([metrics.read_columns(file, GROUP_METRICS) for file in files])
+
+        async with self._reading:
+            return await asyncio.to_thread(read)
 
     async def newest(self) -> RunRecord | None:
         """Return the run that a visitor wants to see first, if there is any."""
@@ -294,15 +362,13 @@ class Trainer:
         if run.status is RunStatus.COMPLETED and run.progress.timesteps >= run.total_timesteps:
             wish = "be resumed. Give it a larger total_timesteps first"
             raise WrongStateError(run.id, run.status, wish)
+        if self._queue.supervisor(run.id) is not None:
+            raise NotWrittenError("how the run ended is not written down yet")
         if run.started_at is not None and not await self._has_checkpoint(run.id):
             raise WrongStateError(run.id, run.status, "be resumed: it has no checkpoint")
 
     async def _has_checkpoint(self, run_id: str) -> bool:
-        return bool(await asyncio.to_thread(lambda: self.folder(run_id).checkpoints))
+        def look() -> bool:
+            return any(checkpoint.is_good() for checkpoint in self.folder(run_id).checkpoints)
 
-
-def _describe(config: RunConfig) -> str:
-    return (
-        f"{config.algorithm} on {config.env_id}: {config.total_timesteps:,} steps, "
-        f"{config.n_envs} parallel environments, seed {config.seed}."
-    )
+        return await asyncio.to_thread(look)

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -11,7 +12,9 @@ from app.worker import framing, messages
 
 _CHUNK = 1 << 18
 _PIPE_BROKEN = 0
+_NOT_UNDERSTOOD = 3
 _PAUSE_S = 0.05
+_FRAME_MARGIN = 1_024
 
 
 class Channel:
@@ -30,8 +33,10 @@ class Channel:
         self._write(framing.pack_with_header(framing.FRAME, msgspec.json.encode(header), jpeg))
 
     def send_weights(self, header: messages.WeightsHeader, weights: bytes) -> None:
-        """Hand out the policy, for another worker to play."""
+        """Hand out the policy, for another worker to play; one that is too large stays here."""
         head = msgspec.json.encode(header)
+        if len(weights) > framing.MAX_FRAME - len(head) - _FRAME_MARGIN:
+            return
         self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
 
     def send_file(self, name: str, content: bytes, *, timesteps: int = 0, lines: int = 0) -> None:
@@ -75,6 +80,7 @@ class Control:
         self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
+        self._wishes: deque[messages.Change | messages.Judged] = deque()
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
 
     def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
@@ -82,6 +88,16 @@ class Control:
         while self.paused and not self.stop_requested:
             meanwhile()
             time.sleep(_PAUSE_S)
+
+    @property
+    def has_wishes(self) -> bool:
+        """Whether there is something to take up at the next step."""
+        return bool(self._wishes)
+
+    def take_wishes(self) -> Iterator[messages.Change | messages.Judged]:
+        """Yield what is to be taken up, oldest first."""
+        while self._wishes:
+            yield self._wishes.popleft()
 
     def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:
         """Return the newest weights if they weren't taken yet."""
@@ -100,7 +116,11 @@ class Control:
                 self._weights = (msgspec.json.decode(head, type=messages.WeightsHeader), weights)
                 self.weights_arrived.set()
             else:
-                self._obey(messages.decode_command(content))
+                try:
+                    self._obey(messages.decode_command(content))
+                except msgspec.MsgspecError:
+                    # Without this thread nobody could stop the job any more.
+                    os._exit(_NOT_UNDERSTOOD)
 
     def _obey(self, command: messages.Command) -> None:
         match command:
@@ -111,3 +131,5 @@ class Control:
                 self.watched = on
             case messages.Pause(on=on):
                 self.paused = on
+            case messages.Change() | messages.Judged():
+                self._wishes.append(command)

@@ -8,6 +8,7 @@ import io
 import pickle
 import random
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.models import load_model, save_model
+from app.worker.pipeline import load_layers, save_layers, see_anew
 from app.worker.replayable import EpisodeSoFar
 
 _LARGEST_BUFFER = 384 << 20
@@ -33,6 +35,10 @@ class Checkpoint:
     torch_random: Any
     action_random: Any
     episodes: list[EpisodeSoFar]
+    memory: Any
+    """What a network with a memory remembers; SB3 forgets it when it loads."""
+    layers: dict[str, Any]
+    """What scaling and stacking remember."""
     counts: dict[str, Any]
     """What the reporter has counted so far."""
 
@@ -55,6 +61,8 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
         torch_random=torch.get_rng_state(),
         action_random=model.action_space.np_random.bit_generator.state,
         episodes=envs.env_method("so_far"),
+        memory=getattr(model, "_last_lstm_states", None),
+        layers=save_layers(envs),
         counts=counts,
     )
     packed = io.BytesIO()
@@ -66,13 +74,20 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
     return packed.getvalue()
 
 
-def restore(packed: bytes, algorithm: str, envs: VecEnv) -> Restored:
-    """Unpack a checkpoint into fresh environments."""
+def restore(
+    packed: bytes, algorithm: str, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
+) -> Restored:
+    """Unpack a checkpoint into fresh environments; `alive` is called every now and then."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         model = load_model(algorithm, archive.read("model.zip"), envs)
         state: Checkpoint = pickle.loads(archive.read("state.pkl"))
         notes = _restore_buffer(archive, model)
-    notes += _restore_episodes(state.episodes, model, envs)
+    # Loading seeded the environments once more; their next episode must not begin with that.
+    envs.unwrapped._reset_seeds()
+    if state.memory is not None:
+        model._last_lstm_states = state.memory  # type: ignore[attr-defined]  # RecurrentPPO's
+    load_layers(envs, state.layers)
+    notes += _restore_episodes(state.episodes, model, envs, alive)
     # Last, because building the model and replaying the episodes drew random numbers.
     random.setstate(state.python_random)
     np.random.set_state(state.numpy_random)
@@ -82,10 +97,18 @@ def restore(packed: bytes, algorithm: str, envs: VecEnv) -> Restored:
 
 
 def _add_buffer(archive: zipfile.ZipFile, model: OffPolicyAlgorithm) -> None:
+    # Asked first: packing a buffer takes as much memory again.
+    if _size(vars(model.replay_buffer)) > _LARGEST_BUFFER:
+        return
     content = io.BytesIO()
     model.save_replay_buffer(content)
-    if content.tell() <= _LARGEST_BUFFER:
-        archive.writestr("buffer.pkl", content.getvalue(), zipfile.ZIP_DEFLATED, _FAST)
+    archive.writestr("buffer.pkl", content.getbuffer(), zipfile.ZIP_DEFLATED, _FAST)
+
+
+def _size(held: Any) -> int:  # noqa: ANN401 - arrays, and dicts of them
+    if isinstance(held, dict):
+        return sum(map(_size, held.values()))
+    return held.nbytes if isinstance(held, np.ndarray) else 0
 
 
 def _restore_buffer(archive: zipfile.ZipFile, model: BaseAlgorithm) -> list[str]:
@@ -98,18 +121,31 @@ def _restore_buffer(archive: zipfile.ZipFile, model: BaseAlgorithm) -> list[str]
 
 
 def _restore_episodes(
-    episodes: list[EpisodeSoFar], model: BaseAlgorithm, envs: VecEnv
+    episodes: list[EpisodeSoFar], model: BaseAlgorithm, envs: VecEnv, alive: Callable[[], None]
 ) -> list[str]:
-    lost = 0
-    assert isinstance(model._last_obs, np.ndarray)
+    back = []
     for index, episode in enumerate(episodes):
-        (observation,) = envs.env_method("bring_back", episode, indices=index)
-        if not np.array_equal(observation, model._last_obs[index]):
-            lost += 1
-            (begun,) = envs.env_method("reset", indices=index)
-            model._last_obs[index] = begun[0]
-            if model._last_episode_starts is not None:
-                model._last_episode_starts[index] = True
-    return (
-        [f"{lost} environments could not be brought back and began a new episode."] if lost else []
-    )
+        back += envs.env_method("bring_back", episode, indices=index)
+        alive()
+    lost = [index for index, is_back in enumerate(back) if not is_back]
+    if not lost:
+        return []
+    if isinstance(model._last_obs, np.ndarray):
+        _begin_anew(lost, model, envs)
+    return [f"{len(lost)} environments could not be brought back and began a new episode."]
+
+
+def _begin_anew(lost: list[int], model: BaseAlgorithm, envs: VecEnv) -> None:
+    assert isinstance(model._last_obs, np.ndarray)
+    begun = {index: envs.env_method("reset", indices=index)[0][0] for index in lost}
+    first = next(iter(begun.values()))
+    observed = np.stack([begun.get(index, first) for index in range(envs.num_envs)])
+    kept = save_layers(envs)
+    seen = see_anew(envs, observed)
+    if "stacked" in kept:
+        stacked = kept["stacked"]
+        stacked[lost] = save_layers(envs)["stacked"][lost]
+        load_layers(envs, kept)
+    model._last_obs[lost] = seen[lost]
+    if model._last_episode_starts is not None:
+        model._last_episode_starts[lost] = True

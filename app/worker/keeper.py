@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -11,19 +12,35 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.channel import Channel
 from app.worker.checkpoint import take_checkpoint
+from app.worker.models import save_weights
 
 _DELIVER_EVERY_S = 30.0
 _LARGEST_SHARE = 0.01
 """Taking checkpoints may use this part of the time; so one is always as recent as that allows."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AtHand:
+    """A checkpoint that was taken."""
+
+    packed: bytes
+    policy: bytes
+    """Weights and scaling alone, to play or to begin another run with."""
+    timesteps: int
+    lines: int
+
+
 class CheckpointKeeper:
     """Takes checkpoints between rollouts, when a model's state is whole."""
 
-    def __init__(self, envs: VecEnv, channel: Channel) -> None:
+    def __init__(
+        self, envs: VecEnv, channel: Channel, *, before_delivery: Callable[[], None]
+    ) -> None:
+        """Keep checkpoints; `before_delivery` sends the lines that one of them counts."""
         self._envs = envs
         self._channel = channel
-        self._at_hand: tuple[bytes, int, int] | None = None
+        self._before_delivery = before_delivery
+        self._at_hand: _AtHand | None = None
         self._next_at = -math.inf
         # The first one is delivered at once: from then on nothing can be lost for good.
         self._delivered_at = -math.inf
@@ -36,8 +53,12 @@ class CheckpointKeeper:
         clock = time.monotonic()
         if now or clock >= self._next_at:
             counted = counts()
-            packed = take_checkpoint(model, self._envs, counted)
-            self._at_hand = (packed, model.num_timesteps, counted["lines"])
+            self._at_hand = _AtHand(
+                packed=take_checkpoint(model, self._envs, counted),
+                policy=save_weights(model, self._envs),
+                timesteps=model.num_timesteps,
+                lines=counted["lines"],
+            )
             took = time.monotonic() - clock
             # Off-policy a stop waits for the next rollout, so only what is delivered is needed.
             least = _DELIVER_EVERY_S if isinstance(model, OffPolicyAlgorithm) else 0.0
@@ -49,8 +70,12 @@ class CheckpointKeeper:
         """Send the newest checkpoint to the lab, unless it has it."""
         if self._at_hand is None:
             return
-        packed, timesteps, lines = self._at_hand
-        if timesteps != self._delivered_timesteps:
-            self._channel.send_file("checkpoint.zip", packed, timesteps=timesteps, lines=lines)
-            self._delivered_timesteps = timesteps
+        kept = self._at_hand
+        if kept.timesteps != self._delivered_timesteps:
+            self._before_delivery()
+            self._channel.send_file("checkpoint.pt", kept.policy)
+            self._channel.send_file(
+                "checkpoint.zip", kept.packed, timesteps=kept.timesteps, lines=kept.lines
+            )
+            self._delivered_timesteps = kept.timesteps
         self._delivered_at = time.monotonic()

@@ -1,18 +1,32 @@
 """What the lab and a worker say to each other; decoded strictly, never unpickled."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from app.algorithms.schedule import Schedule
+from app.environments.wrappers import Wrappers
 from app.worker import framing
 
-Number = float | int | None
+Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
 """A measured value; None where it isn't finite."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """How many of something; no larger than what every reader of JSON can hold."""
 
+Setting = float | int | bool | str | tuple[int, ...] | Schedule | None
+"""The value of a hyperparameter."""
+
 MAX_TEXT = 2_000
+_MAX_TRACEBACK = 20_000
+_MOST = 512
+"""How many of something a message may have: names in a line, notes, episodes of an evaluation."""
+
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+MetricName = Annotated[str, msgspec.Meta(max_length=120)]
+Values = Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MOST)]
+
+ShortText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
 class _Message(
@@ -21,13 +35,22 @@ class _Message(
     """The shape that all messages share."""
 
 
+class Change(_Message, frozen=True, tag="change"):
+    """Go on with other values; None leaves one as it is."""
+
+    learning_rate: float | Schedule | None = None
+    ent_coef: float | None = None
+    clip_range: float | Schedule | None = None
+    total_timesteps: Count | None = None
+
+
 # From a worker to the lab.
 
 
 class Locked(_Message, frozen=True, tag="locked"):
     """The worker locked itself down; nothing foreign has run yet."""
 
-    layers: tuple[str, ...]
+    layers: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)]
 
 
 class Doors(_Message, frozen=True, tag="doors"):
@@ -40,11 +63,15 @@ class Ready(_Message, frozen=True, tag="ready"):
     """The libraries are imported; the worker waits for its job."""
 
 
+class Alive(_Message, frozen=True, tag="alive"):
+    """The worker is busy with something that takes long."""
+
+
 class Started(_Message, frozen=True, tag="started"):
     """The model is built and training begins, or goes on where a checkpoint was taken."""
 
     timesteps: Count = 0
-    notes: tuple[str, ...] = ()
+    notes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)] = ()
     """What a checkpoint could not bring back exactly."""
 
 
@@ -52,6 +79,42 @@ class Paused(_Message, frozen=True, tag="paused"):
     """Training waits, or goes on again."""
 
     on: bool
+
+
+class Changed(_Message, frozen=True, tag="changed"):
+    """The model goes on with other values."""
+
+    timesteps: Count
+
+
+class Noted(_Message, frozen=True, tag="noted"):
+    """Something about the run that a person should know."""
+
+    event_type: MetricName
+    message: Text
+    is_warning: bool = False
+
+
+class Evaluated(_Message, frozen=True, tag="evaluated"):
+    """A policy was judged."""
+
+    timesteps: Count
+    """When its weights were taken."""
+    returns: tuple[float, ...]
+    lengths: tuple[Count, ...]
+    truncated: Count
+    """How many episodes were cut by a time limit."""
+
+    def is_whole(self, episodes: int) -> bool:
+        """Whether it tells of as many episodes as were asked for."""
+        return len(self.returns) == len(self.lengths) == episodes >= self.truncated
+
+
+class Played(_Message, frozen=True, tag="played"):
+    """One episode of an evaluation is over."""
+
+    episodes: Count
+    """How many are."""
 
 
 class Progressed(_Message, frozen=True, tag="progressed"):
@@ -68,7 +131,7 @@ class Progressed(_Message, frozen=True, tag="progressed"):
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of metrics: when it was, and what was measured."""
 
-    t: str
+    t: Annotated[str, msgspec.Meta(max_length=40)]
     timesteps: Count
     vec_steps: Count
     updates: Count
@@ -76,14 +139,17 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     elapsed_s: float
     fps: Number
     progress: float
-    values: dict[str, Number]
+    values: Values
+    agents: Annotated[dict[MetricName, Values], msgspec.Meta(max_length=_MOST)] = {}
+    """What was measured of each agent; a single one has the name `agent`."""
 
-    def flat(self) -> dict[str, Number | str]:
+    def flat(self) -> dict[str, Any]:
         """Return it as one object; what says when it was can't be overwritten."""
-        return {**self.values, **{name: getattr(self, name) for name in _WHEN}}
+        agents = {"agents": self.agents} if self.agents else {}
+        return {**self.values, **agents, **{name: getattr(self, name) for name in _WHEN}}
 
 
-_WHEN = tuple(name for name in Line.__struct_fields__ if name != "values")
+_WHEN = tuple(name for name in Line.__struct_fields__ if name not in ("values", "agents"))
 
 
 class Measured(_Message, frozen=True, tag="measured"):
@@ -92,20 +158,93 @@ class Measured(_Message, frozen=True, tag="measured"):
     lines: tuple[Line, ...]
 
 
+EndReason = Literal["budget", "stopped", "solved"]
+"""Why a job is done."""
+
+
 class Finished(_Message, frozen=True, tag="finished"):
     """The job is done and everything was delivered."""
 
-    reason: Literal["budget", "stopped"]
+    reason: EndReason
 
 
 class Failed(_Message, frozen=True, tag="failed"):
     """The job ended by an error of its own."""
 
-    reason: str
-    traceback: str
+    reason: Text
+    traceback: Annotated[str, msgspec.Meta(max_length=_MAX_TRACEBACK)]
 
 
-FromWorker = Locked | Doors | Ready | Started | Paused | Progressed | Measured | Finished | Failed
+class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One number of an observation; a bound of None is infinite."""
+
+    name: ShortText
+    low: Number
+    high: Number
+
+
+class Described(_Message, frozen=True, tag="described"):
+    """What an environment is like for the agent."""
+
+    action_kind: Literal["discrete", "continuous", "multi_discrete", "multi_binary"]
+    n_actions: Count | None
+    action_shape: tuple[Count, ...] | None
+    observation_kind: Literal["box", "discrete", "multi_discrete", "multi_binary", "dict", "image"]
+    observation_shape: tuple[Count, ...]
+    observed: tuple[Component, ...]
+    max_episode_steps: Count | None
+    reward_threshold: Number
+    frame_stack: Count
+    repeats_itself: bool
+    renders: bool
+
+
+class NotDescribed(_Message, frozen=True, tag="not_described"):
+    """There is no such environment, or it can't be trained on."""
+
+    is_known: bool
+    why: ShortText
+
+
+FromWorker = (
+    Locked
+    | Doors
+    | Ready
+    | Alive
+    | Started
+    | Paused
+    | Changed
+    | Noted
+    | Evaluated
+    | Played
+    | Progressed
+    | Measured
+    | Described
+    | NotDescribed
+    | Finished
+    | Failed
+)
+
+
+FileName = Literal[
+    "model.zip",
+    "vecnormalize.pkl",
+    "policy.pt",
+    "best.zip",
+    "best-vecnormalize.pkl",
+    "best.pt",
+    "preview.png",
+    "checkpoint.pt",
+    "checkpoint.zip",
+]
+"""What is sent in pieces."""
+
+
+class AgentFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one agent of a picture does."""
+
+    reward: float
+    return_: float = msgspec.field(name="return")
 
 
 class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,12 +255,14 @@ class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     step: Count
     reward: float
     return_: float = msgspec.field(name="return")
+    agents: dict[str, AgentFrame] = {}
+    """The same for each agent; a single one has the name `agent`."""
 
 
 class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which file a piece belongs to."""
 
-    name: Literal["model.zip", "preview.png", "checkpoint.zip"]
+    name: FileName
     last: bool
     timesteps: Count = 0
     """When it was taken, if it is a checkpoint."""
@@ -134,37 +275,75 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     episode: Count
     timesteps: Count
+    purpose: Literal["view", "evaluation"] = "view"
 
 
 # From the lab to a worker.
 
 
-class Train(_Message, frozen=True, tag="train"):
-    """Train a model."""
+class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An environment as it is played, and the model that plays it."""
 
     env_id: str
     algorithm: str
+    hyperparameters: dict[str, Setting]
+    env_kwargs: dict[str, Any] = {}
+    wrappers: Wrappers = Wrappers()
+
+
+class Train(_Message, frozen=True, tag="train"):
+    """Train a model."""
+
+    setup: Setup
     total_timesteps: int
     seed: int
     n_envs: int
-    hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
+    evaluate_every: int | None = None
+    """After so many steps the policy is handed out to be evaluated."""
+    solved_from: float | None = None
+    """End once evaluations stay at this return or above it."""
     resume: bool = False
     """Whether a checkpoint follows, from which to go on."""
+    transfer: bool = False
+    """Whether the policy of another run follows, to begin with."""
+    changes: tuple[Change, ...] = ()
+    """What was changed before; a checkpoint may be older."""
+
+    @property
+    def has_file(self) -> bool:
+        """Whether something follows before training can begin."""
+        return self.resume or self.transfer
 
 
 class View(_Message, frozen=True, tag="view"):
     """Play the policy whose weights follow, and send pictures of it."""
 
-    env_id: str
-    algorithm: str
-    hyperparameters: dict[str, Number | bool | str | tuple[int, ...]]
+    setup: Setup
     fps: int
 
 
+class Evaluate(_Message, frozen=True, tag="evaluate"):
+    """Judge every policy whose weights follow, until told to stop."""
+
+    setup: Setup
+    episodes: int
+    seed: int
+    deterministic: bool = True
+    tells_each: bool = False
+    """Whether to say when an episode is over."""
+
+
 class Picture(_Message, frozen=True, tag="picture"):
-    """Render one picture of an environment."""
+    """Render one picture of each environment, in this order."""
+
+    env_ids: tuple[str, ...]
+
+
+class Describe(_Message, frozen=True, tag="describe"):
+    """Say what an environment is like."""
 
     env_id: str
+    env_kwargs: dict[str, Any] = {}
 
 
 class Watch(_Message, frozen=True, tag="watch"):
@@ -179,12 +358,20 @@ class Pause(_Message, frozen=True, tag="pause"):
     on: bool
 
 
+class Judged(_Message, frozen=True, tag="judged"):
+    """What the policy that was handed out at some step is worth."""
+
+    timesteps: Count
+    returns: tuple[float, ...]
+    lengths: tuple[Count, ...]
+
+
 class Stop(_Message, frozen=True, tag="stop"):
     """End the job as soon as possible and deliver what there is."""
 
 
-Job = Train | View | Picture
-Command = Job | Watch | Pause | Stop
+Job = Train | View | Evaluate | Picture | Describe
+Command = Job | Watch | Pause | Change | Judged | Stop
 
 _COMMANDS = msgspec.json.Decoder(Command)
 

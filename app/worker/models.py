@@ -1,22 +1,24 @@
 """Build Stable-Baselines3 models from a job's plain values."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import sb3_contrib
 import stable_baselines3
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.noise import NormalActionNoise
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+from stable_baselines3.common.vec_env import VecEnv
 
+from app.algorithms.schedule import Schedule
 from app.worker import messages
-from app.worker.replayable import Replayable
+from app.worker.ars import Ars
+from app.worker.environments import policy_kind
+from app.worker.pipeline import load_statistics, save_statistics
+from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
 _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "PPO": stable_baselines3.PPO,
@@ -27,37 +29,42 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "QRDQN": sb3_contrib.QRDQN,
     "TQC": sb3_contrib.TQC,
     "TRPO": sb3_contrib.TRPO,
+    "RecurrentPPO": sb3_contrib.RecurrentPPO,
+    "MaskablePPO": sb3_contrib.MaskablePPO,
+    "ARS": Ars,
     "CrossQ": sb3_contrib.CrossQ,
 }
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")
-"""What SB3 writes as "auto" and the lab as null."""
-_ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}
-_OF_THE_POLICY = ("net_arch", "activation_fn")
+"""What SB3 writes as "auto" and the lab as null, where an algorithm has a target for it."""
+_ACTIVATIONS = {
+    ("tanh", False): torch.nn.Tanh,
+    ("relu", False): torch.nn.ReLU,
+    ("elu", False): torch.nn.ELU,
+    ("tanh", True): ScaledTanh,
+    ("relu", True): ScaledReLU,
+    ("elu", True): ScaledELU,
+}
+_SMALL_BUFFER = {"buffer_size": 100}
+OF_THE_POLICY = frozenset(
+    {
+        *("net_arch", "activation_fn", "layer_norm", "ortho_init", "log_std_init", "linear"),
+        *("n_quantiles", "n_critics"),
+        *("lstm_hidden_size", "n_lstm_layers", "shared_lstm", "enable_critic_lstm"),
+    }
+)
+"""Hyperparameters that SB3 takes as arguments of the policy."""
 
 
-def make_training_envs(env_id: str, n_envs: int) -> VecEnv:
-    """Make the environments that a model collects from.
-
-    Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
-    """
-
-    def make() -> gym.Env[Any, Any]:
-        return Replayable(Monitor(gym.make(env_id)))
-
-    makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
-    return DummyVecEnv(makers)
-
-
-def build_model(job: messages.Train | messages.View, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
-    """Build the model that the job describes; `changes` replace some of its values."""
-    values = {**job.hyperparameters, **changes}
+def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
+    """Build the model that a job describes; `changes` replace some of its values."""
+    values = {**setup.hyperparameters, **changes}
     own = {
         name: _translate(name, value, envs)
         for name, value in values.items()
-        if name not in _OF_THE_POLICY
+        if name not in OF_THE_POLICY
     }
-    model = _ALGORITHMS[job.algorithm](
-        "MlpPolicy",
+    model = _ALGORITHMS[setup.algorithm](
+        _policy(setup.algorithm, values, envs),
         envs,
         policy_kwargs=_policy_arguments(values),
         device="cpu",
@@ -66,6 +73,12 @@ def build_model(job: messages.Train | messages.View, envs: VecEnv, **changes: An
     # The default logger would make a folder, and there is none to write to.
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
+
+
+def build_for_playing(setup: messages.Setup, envs: VecEnv) -> BaseAlgorithm:
+    """Build a model that never learns, so it needs no memory of past steps."""
+    changes = _SMALL_BUFFER if "buffer_size" in setup.hyperparameters else {}
+    return build_model(setup, envs, **changes)
 
 
 def load_model(algorithm: str, content: bytes, envs: VecEnv) -> BaseAlgorithm:
@@ -83,17 +96,31 @@ def save_model(model: BaseAlgorithm) -> bytes:
     return buffer.getvalue()
 
 
-def save_weights(model: BaseAlgorithm) -> bytes:
-    """Return the policy's weights for `load_weights` in another worker."""
+def save_weights(model: BaseAlgorithm, envs: VecEnv) -> bytes:
+    """Return the policy and how it sees, for `load_weights` in another worker."""
     buffer = io.BytesIO()
-    torch.save(model.policy.state_dict(), buffer)
+    state = {"policy": model.policy.state_dict(), "observed": save_statistics(envs)}
+    torch.save(state, buffer)
     return buffer.getvalue()
 
 
-def load_weights(model: BaseAlgorithm, weights: bytes) -> None:
-    """Give the policy the weights that `save_weights` returned."""
+def load_weights(model: BaseAlgorithm, envs: VecEnv, weights: bytes) -> None:
+    """Give the policy what `save_weights` returned."""
     state = torch.load(io.BytesIO(weights), weights_only=True)
-    model.policy.load_state_dict(state)
+    model.policy.load_state_dict(state["policy"])
+    load_statistics(envs, state["observed"])
+
+
+def schedule(value: float | Schedule) -> float | PiecewiseLinear:
+    """Return a value as SB3 takes it where it may change."""
+    return PiecewiseLinear(value.points) if isinstance(value, Schedule) else value
+
+
+def _policy(algorithm: str, values: Mapping[str, Any], envs: VecEnv) -> str:
+    if algorithm == "ARS":
+        return "LinearPolicy" if values["linear"] else "MlpPolicy"
+    kind = policy_kind(envs.observation_space)
+    return f"{kind}LstmPolicy" if algorithm == "RecurrentPPO" else f"{kind}Policy"
 
 
 def _translate(name: str, value: Any, envs: VecEnv) -> Any:  # noqa: ANN401 - SB3 takes all kinds
@@ -103,11 +130,16 @@ def _translate(name: str, value: Any, envs: VecEnv) -> Any:  # noqa: ANN401 - SB
     if name == "action_noise" and value is not None:
         size = envs.action_space.shape or ()
         return NormalActionNoise(np.zeros(size), np.full(size, value))
-    return value
+    return schedule(value)
 
 
 def _policy_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    if values.get("linear"):
+        return {}
+    network = (values["activation_fn"], values.get("layer_norm", False))
+    same = OF_THE_POLICY - {"net_arch", "activation_fn", "layer_norm", "linear"}
     return {
         "net_arch": list(values["net_arch"]),
-        "activation_fn": _ACTIVATIONS[values["activation_fn"]],
+        "activation_fn": _ACTIVATIONS[network],
+        **{name: values[name] for name in same if name in values},
     }

@@ -1,4 +1,4 @@
-"""Render one picture of an environment, a little way into an episode."""
+"""Render pictures of environments, each a little way into an episode."""
 
 import io
 
@@ -6,15 +6,22 @@ from PIL import Image
 
 from app.worker import messages
 from app.worker.channel import Channel
-from app.worker.rendering import draw, make_drawn_env
+from app.worker.environments import make_untouched_env
+from app.worker.rendering import draw
 
 _SEED = 7
 _STEPS = 25
 
 
 def picture(job: messages.Picture, channel: Channel) -> None:
-    """Deliver the picture as preview.png."""
-    env = make_drawn_env(job.env_id)
+    """Deliver one preview.png after the other."""
+    for env_id in job.env_ids:
+        channel.send_file("preview.png", _picture(env_id))
+    channel.send(messages.Finished(reason="budget"))
+
+
+def _picture(env_id: str) -> bytes:
+    env = make_untouched_env(env_id)
     env.reset(seed=_SEED)
     env.action_space.seed(_SEED)
     for _ in range(_STEPS):
@@ -24,5 +31,4 @@ def picture(job: messages.Picture, channel: Channel) -> None:
     buffer = io.BytesIO()
     Image.fromarray(draw(env)).save(buffer, format="PNG", optimize=True)
     env.close()
-    channel.send_file("preview.png", buffer.getvalue())
-    channel.send(messages.Finished(reason="budget"))
+    return buffer.getvalue()

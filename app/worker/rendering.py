@@ -1,7 +1,7 @@
 """Draw environments."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -10,9 +10,27 @@ import simplejpeg
 _JPEG_QUALITY = 80
 
 
-def make_drawn_env(env_id: str) -> gym.Env[Any, Any]:
-    """Make an environment that can be drawn."""
-    return gym.make(env_id, render_mode="rgb_array")
+class KeepsLastPicture(gym.Wrapper[Any, Any, Any, Any]):
+    """Draws the end of an episode, although the next one has begun by the time it is asked to."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self._last: Any = None
+
+    def step(
+        self,
+        action: Any,  # noqa: ANN401 - whatever the environment takes
+    ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Act; at the end of an episode keep its picture."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if terminated or truncated:
+            self._last = self.env.render()
+        return observation, reward, terminated, truncated, info
+
+    def render(self) -> Any:  # noqa: ANN401 - whatever the environment draws
+        """Return the picture of the end, once, or that of now."""
+        last, self._last = self._last, None
+        return self.env.render() if last is None else last
 
 
 def draw(env: gym.Env[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:

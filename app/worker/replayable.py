@@ -6,6 +6,9 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 
+_MOST_ACTIONS = 20_000
+"""A longer episode isn't worth playing again; it begins anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSoFar:
@@ -15,6 +18,8 @@ class EpisodeSoFar:
     random_state: Any
     """The state of the environment's generator before a reset without a seed."""
     actions: list[Any]
+    observation: Any
+    """What was observed last."""
 
 
 class Replayable(gym.Wrapper[Any, Any, Any, Any]):
@@ -29,6 +34,7 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
         self._seed: int | None = None
         self._random_state: Any = None
         self._actions: list[Any] = []
+        self._observation: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -37,32 +43,44 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
         self._seed = seed
         self._random_state = None if seed is not None else self._generator.state
         self._actions = []
-        return self.env.reset(seed=seed, options=options)
+        self._observation, info = self.env.reset(seed=seed, options=options)
+        return self._observation, info
 
     def step(
         self,
         action: Any,  # noqa: ANN401 - whatever the environment takes
     ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Act and note it."""
-        self._actions.append(np.array(action))
-        return self.env.step(action)
+        if len(self._actions) <= _MOST_ACTIONS:
+            # The caller's array may be filled anew; a single number is passed on as it is.
+            self._actions.append(action.copy() if isinstance(action, np.ndarray) else action)
+        self._observation, *rest = self.env.step(action)
+        return self._observation, *rest
 
     def so_far(self) -> EpisodeSoFar:
         """Return how the current episode came about."""
-        return EpisodeSoFar(self._seed, self._random_state, list(self._actions))
+        return EpisodeSoFar(self._seed, self._random_state, list(self._actions), self._observation)
 
-    def bring_back(self, episode: EpisodeSoFar) -> Any:  # noqa: ANN401 - whatever is observed
-        """Play an episode up to where it was and return what is observed there."""
+    def bring_back(self, episode: EpisodeSoFar) -> bool:
+        """Play an episode up to where it was; return whether it is there again."""
+        if len(episode.actions) > _MOST_ACTIONS:
+            return False
         if episode.seed is None:
             self._generator.state = episode.random_state
-        observation, _ = self.reset(seed=episode.seed)
+        self.reset(seed=episode.seed)
         for action in episode.actions:
-            observation, _, terminated, truncated, _ = self.step(action)
+            _, _, terminated, truncated, _ = self.step(action)
             if terminated or truncated:
-                # It went elsewhere; the caller sees that by what is observed.
-                break
-        return observation
+                # It went elsewhere.
+                return False
+        return _is_same(self._observation, episode.observation)
 
     @property
     def _generator(self) -> Any:  # noqa: ANN401 - NumPy has several kinds
         return self.unwrapped.np_random.bit_generator
+
+
+def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever is observed
+    if isinstance(one, dict):
+        return all(np.array_equal(one[name], other[name]) for name in one)
+    return np.array_equal(one, other)

@@ -1,4 +1,4 @@
-"""Watch a model learn: episodes, losses, speed, and the wish to stop."""
+"""Watch a model learn: episodes, losses, speed, and the wishes of the lab."""
 
 import math
 import time
@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import torch
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
-from stable_baselines3.common.save_util import recursive_getattr
+from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker import messages
+from app.worker.ars import StopRequestedError
+from app.worker.changes import apply_change, optimizers
 from app.worker.channel import Channel, Control
+from app.worker.diagnostics import GradientWatch, Insight, describe_first_policy
+from app.worker.judging import Judge
 from app.worker.keeper import CheckpointKeeper
 from app.worker.models import save_weights
+from app.worker.names import finite, update_values
+from app.worker.stopwatch import Stopwatch
 
 _REPORT_EVERY_S = 0.4
 _WEIGHTS_EVERY_S = 1.0
@@ -24,7 +28,14 @@ _SPEED_REPORTS = 12
 """The speed shown is that of the last dozen reports, about five seconds."""
 _MEAN_OVER = 100
 _LINES_PER_MESSAGE = 500
+_LAST_VERDICTS_S = 60.0
+_LOOK_AGAIN_S = 0.1
 _STOP_WITHIN_S = 0.5
+_UPDATE_LINES_EVERY_S = 0.05
+_SLOW_STEP_S = 5.0
+"""A step of the environments that takes longer than this is worth a word, once."""
+_NO_END_IN = 100_000
+"""After so many steps in each environment without an end of an episode it is said."""
 _NOTHING_COUNTED: Mapping[str, Any] = {
     "elapsed_s": 0.0,
     "lines": 0,
@@ -35,33 +46,6 @@ _NOTHING_COUNTED: Mapping[str, Any] = {
     "updates_told": 0,
     "vec_steps": 0,
 }
-_UPDATE_NAMES = {
-    "train/loss": "loss",
-    "train/policy_gradient_loss": "policy_loss",
-    "train/value_loss": "value_loss",
-    "train/entropy_loss": "entropy_loss",
-    "train/approx_kl": "approx_kl",
-    "train/clip_fraction": "clip_fraction",
-    "train/clip_range": "clip_range",
-    "train/explained_variance": "explained_variance",
-    "train/std": "std",
-    "train/learning_rate": "learning_rate",
-    "train/actor_loss": "actor_loss",
-    "train/critic_loss": "critic_loss",
-    "train/ent_coef": "ent_coef",
-    "train/ent_coef_loss": "ent_coef_loss",
-    "train/policy_objective": "policy_objective",
-    "train/kl_divergence_loss": "kl_divergence",
-    "train/policy_loss": "policy_loss",
-    "rollout/exploration_rate": "exploration_rate",
-}
-_STANDS_FOR_LOSS = ("critic_loss", "value_loss")
-"""Where an algorithm has no loss in one number, its critic's is the one to watch."""
-_UPDATE_LINES_EVERY_S = 0.05
-
-
-class StopRequestedError(Exception):
-    """The lab wants the job to end; raised in the middle of an update."""
 
 
 class Reporter(BaseCallback):
@@ -69,20 +53,38 @@ class Reporter(BaseCallback):
 
     def __init__(
         self,
-        total_timesteps: int,
+        job: messages.Train,
+        envs: VecEnv,
         channel: Channel,
         control: Control,
-        keeper: CheckpointKeeper,
-        counts: Mapping[str, Any] = _NOTHING_COUNTED,
+        counts: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        self._total = total_timesteps
+        self._is_untrained = counts is None and not job.transfer
+        counts = counts or _NOTHING_COUNTED
+        self.total = job.total_timesteps
+        self._envs = envs
         self._channel = channel
         self._control = control
-        self._keeper = keeper
-        self._began = time.perf_counter() - counts["elapsed_s"]
+        self.keeper = CheckpointKeeper(envs, channel, before_delivery=self._send_lines)
+        self._judge = Judge(job, envs, channel, counts)
+        self._count_on_from(counts)
         self._reported = time.perf_counter()
         self._lines: list[messages.Line] = []
+        self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
+        self._weights_sent: tuple[float, int] = (-math.inf, -1)
+        self._stop_seen_at: float | None = None
+        self._update_told_at = -math.inf
+        self._warns_at = self.n_calls + _NO_END_IN
+        self._stepped = time.perf_counter()
+        self._has_warned_of_slow_step = False
+        self._learning_to = job.total_timesteps
+        """The budget with which SB3's loop was begun; it doesn't hear of another one."""
+        self._gradients: GradientWatch | None = None
+        self._insight: Insight | None = None
+
+    def _count_on_from(self, counts: Mapping[str, Any]) -> None:
+        self._clock = Stopwatch(counts["elapsed_s"])
         self._lines_told: int = counts["lines"]
         self._rewards: deque[float] = deque(counts["rewards"], maxlen=_MEAN_OVER)
         self._lengths: deque[int] = deque(counts["lengths"], maxlen=_MEAN_OVER)
@@ -90,15 +92,21 @@ class Reporter(BaseCallback):
         self._rollouts: int = counts["rollouts"]
         self._updates_told: int = counts["updates_told"]
         self.n_calls = counts["vec_steps"]
-        self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
-        self._weights_sent: tuple[float, int] = (-math.inf, -1)
-        self._stop_seen_at: float | None = None
-        self._update_told_at = -math.inf
+
+    @property
+    def has_solved(self) -> bool:
+        """Whether evaluations say that the task is solved."""
+        return self._judge.has_solved
+
+    @property
+    def must_end(self) -> bool:
+        """Whether training is over although there may be budget left."""
+        return self._control.stop_requested or self.has_solved
 
     def counts(self) -> dict[str, Any]:
         """Return what has been counted, to go on from it; taken at the start of a rollout."""
         return {
-            "elapsed_s": time.perf_counter() - self._began,
+            "elapsed_s": self._clock.elapsed,
             "lines": self._lines_told,
             "rewards": list(self._rewards),
             "lengths": list(self._lengths),
@@ -107,6 +115,7 @@ class Reporter(BaseCallback):
             "rollouts": self._rollouts - 1,
             "updates_told": self._updates_told,
             "vec_steps": self.n_calls,
+            "judge": self._judge.counts(),
         }
 
     @property
@@ -116,46 +125,108 @@ class Reporter(BaseCallback):
             return max(0, self._rollouts - 1)
         return int(self.model._n_updates)
 
-    def close(self) -> None:
-        """Send what is left."""
+    def finish(self) -> None:
+        """Tell of the last round of learning, and wait a little for what it is worth."""
+        if self._insight is None:
+            # There was nothing to learn.
+            return
+        if not self.must_end and not self._is_over and self._is_on_policy:
+            # The last rollout was learned from, too; no further one says so.
+            self._rollouts += 1
         self._update_told_at = -math.inf
         self._tell_update()
+        self._hear_last_verdicts()
         self._report(time.perf_counter())
 
+    def give_up(self) -> None:
+        """Send what was measured before an error."""
+        self._send_lines()
+
+    def _hear_last_verdicts(self) -> None:
+        """Wait a little for evaluations under way, and let the final policy be judged, too."""
+        until = time.monotonic() + _LAST_VERDICTS_S
+        while not self.must_end and time.monotonic() < until:
+            self._obey()
+            if not self._judge.is_waiting:
+                if self._judge.has_judged(self.num_timesteps):
+                    return
+                self._judge.hand_out(self.model, self._episodes)
+            self._channel.send(messages.Alive())
+            time.sleep(_LOOK_AGAIN_S)
+        if self._judge.is_waiting and not self.must_end:
+            text = "The last evaluation took too long and was left out."
+            self._note("evaluation_left_out", text, is_warning=True)
+
+    def change(self, change: messages.Change) -> None:
+        """Go on with other values."""
+        apply_change(self.model, change)
+        if change.total_timesteps is not None:
+            self.total = self.model._total_timesteps = change.total_timesteps
+
+    def _tell_change(self, change: messages.Change) -> None:
+        self.change(change)
+        self._channel.send(messages.Changed(timesteps=self.num_timesteps))
+
     def _on_training_start(self) -> None:
-        for optimizer in _optimizers(self.model):
-            optimizer.register_step_post_hook(self._on_gradient_step)
+        self._learning_to = self.model._total_timesteps
         self._speed.append((time.perf_counter(), self.num_timesteps))
+        if self._insight is not None:
+            # A larger budget made SB3 begin once more.
+            return
+        self._insight = Insight(self.model)
+        self._gradients = GradientWatch(self.model)
+        for optimizer in optimizers(self.model):
+            optimizer.register_step_post_hook(self._on_gradient_step)
+        first = describe_first_policy(self.model) if self._is_untrained else None
+        if first is not None:
+            self._note("initial_policy", first[0], is_warning=first[1])
         self._report(time.perf_counter())
 
     def _on_rollout_start(self) -> None:
+        if self._clock.is_collecting:
+            # ARS says it twice.
+            return
+        self._clock.collect()
         self._rollouts += 1
+        self._stepped = time.perf_counter()
         if self._is_on_policy:
             self._tell_update()
-            self._keeper.between_rollouts(self.model, self.counts)
+            self.keeper.between_rollouts(self.model, self.counts)
             return
         ends = self._control.stop_requested or self._control.paused
-        self._keeper.between_rollouts(self.model, self.counts, now=ends)
+        self.keeper.between_rollouts(self.model, self.counts, now=ends)
         self._wait_if_paused()
         if self._control.stop_requested:
             raise StopRequestedError
 
+    def _on_rollout_end(self) -> None:
+        self._clock.learn()
+        assert self._insight is not None
+        self._insight.look()
+
     def _on_step(self) -> bool:
         if self.locals["dones"].any():
-            for info in self.locals["infos"]:
-                if episode := info.get("episode"):
-                    self._tell_episode(float(episode["r"]), int(episode["l"]))
+            self._tell_episodes(self.locals["infos"])
         now = time.perf_counter()
+        if now - self._stepped > _SLOW_STEP_S:
+            self._warn_of_slow_step(now - self._stepped)
+        self._stepped = now
         if now - self._reported >= _REPORT_EVERY_S:
             self._tell_update()
             self._report(now)
+        if self._control.has_wishes:
+            self._obey()
+        if self._judge.is_due(self.num_timesteps):
+            self._judge.hand_out(self.model, self._episodes)
         if self._is_on_policy:
             self._wait_if_paused()
-        return not self._must_stop_here(now)
+        return not (self._must_stop_here(now) or self._is_over)
 
     def _on_gradient_step(self, *_: object) -> None:
         """Keep in touch during long updates, and stop or wait in the middle of one."""
         now = time.perf_counter()
+        assert self._gradients is not None
+        self._gradients.look(now)
         if self._must_stop_here(now):
             raise StopRequestedError
         if now - self._reported >= _REPORT_EVERY_S:
@@ -163,15 +234,23 @@ class Reporter(BaseCallback):
         if self._is_on_policy:
             self._wait_if_paused()
 
-    def _on_training_end(self) -> None:
-        if not self._control.stop_requested:
-            # The last rollout was learned from, too; no further one says so.
-            self._rollouts += 1
-        self.close()
-
     @property
     def _is_on_policy(self) -> bool:
         return isinstance(self.model, OnPolicyAlgorithm)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether it is solved, or the budget was lowered below what is done."""
+        is_lowered = self.total < self._learning_to
+        return self.has_solved or (is_lowered and self.num_timesteps >= self.total)
+
+    def _obey(self) -> None:
+        """Do what the lab asked for since the last step."""
+        for wish in self._control.take_wishes():
+            if isinstance(wish, messages.Change):
+                self._tell_change(wish)
+            else:
+                self._add_line(**self._judge.hear(wish))
 
     def _must_stop_here(self, now: float) -> bool:
         """Off-policy, the next rollout is a better place to stop, if it comes soon."""
@@ -186,20 +265,32 @@ class Reporter(BaseCallback):
         if not self._control.paused or self._control.stop_requested:
             return
         self._report(time.perf_counter())
-        self._keeper.deliver()
+        self.keeper.deliver()
         self._channel.send(messages.Paused(on=True))
         paused_at = time.perf_counter()
-        self._control.wait_while_paused(lambda: self._hand_out_weights(time.perf_counter()))
-        self._began += time.perf_counter() - paused_at
+        self._control.wait_while_paused(self._while_paused)
+        self._clock.leave_out(time.perf_counter() - paused_at)
+        self._stepped = time.perf_counter()
         self._speed.clear()
         self._speed.append((time.perf_counter(), self.num_timesteps))
         self._channel.send(messages.Paused(on=False))
 
+    def _while_paused(self) -> None:
+        self._hand_out_weights(time.perf_counter())
+        self._obey()
+
+    def _tell_episodes(self, infos: list[dict[str, Any]]) -> None:
+        for info in infos:
+            if episode := info.get("episode"):
+                self._tell_episode(float(episode["r"]), int(episode["l"]))
+
     def _tell_episode(self, reward: float, length: int) -> None:
         self._episodes += 1
+        self._warns_at = self.n_calls + _NO_END_IN
         self._rewards.append(reward)
         self._lengths.append(length)
         self._add_line(
+            agents={"agent": {"reward": finite(reward), "length": length}},
             reward=reward,
             episode_length=length,
             mean_reward=sum(self._rewards) / len(self._rewards),
@@ -211,15 +302,14 @@ class Reporter(BaseCallback):
         if self.updates == self._updates_told or now - self._update_told_at < _UPDATE_LINES_EVERY_S:
             return
         self._updates_told, self._update_told_at = self.updates, now
-        logged = self.logger.name_to_value
-        values = {ours: logged[name] for name, ours in _UPDATE_NAMES.items() if name in logged}
-        stand_in = next((values[name] for name in _STANDS_FOR_LOSS if name in values), None)
-        if stand_in is not None:
-            values.setdefault("loss", stand_in)
-        if values:
+        values = update_values(self.logger.name_to_value)
+        if values and self._gradients is not None and self._insight is not None:
+            values |= self._clock.split() | self._gradients.take() | self._insight.take()
             self._add_line(**values)
 
-    def _add_line(self, **values: Any) -> None:
+    def _add_line(
+        self, agents: dict[str, dict[str, messages.Number]] | None = None, **values: Any
+    ) -> None:
         self._lines_told += 1
         self._lines.append(
             messages.Line(
@@ -228,31 +318,53 @@ class Reporter(BaseCallback):
                 vec_steps=self.n_calls,
                 updates=self.updates,
                 episode=self._episodes,
-                elapsed_s=round(time.perf_counter() - self._began, 3),
+                elapsed_s=round(self._clock.elapsed, 3),
                 fps=self._fps(),
-                progress=min(1.0, self.num_timesteps / self._total),
-                values={name: _finite(value) for name, value in values.items()},
+                progress=min(1.0, self.num_timesteps / self.total),
+                values={name: finite(value) for name, value in values.items()},
+                agents=agents or {},
             )
         )
 
     def _report(self, now: float) -> None:
         self._reported = now
         self._speed.append((now, self.num_timesteps))
-        for start in range(0, len(self._lines), _LINES_PER_MESSAGE):
-            lines = tuple(self._lines[start : start + _LINES_PER_MESSAGE])
-            self._channel.send(messages.Measured(lines=lines))
-        self._lines.clear()
+        self._send_lines()
         self._channel.send(
             messages.Progressed(
                 timesteps=self.num_timesteps,
                 vec_steps=self.n_calls,
                 updates=self.updates,
                 episodes=self._episodes,
-                elapsed_s=round(now - self._began, 3),
+                elapsed_s=round(self._clock.elapsed, 3),
                 fps=self._fps(),
             )
         )
         self._hand_out_weights(now)
+        if self.n_calls >= self._warns_at:
+            self._warn_of_no_end()
+
+    def _send_lines(self) -> None:
+        for start in range(0, len(self._lines), _LINES_PER_MESSAGE):
+            lines = tuple(self._lines[start : start + _LINES_PER_MESSAGE])
+            self._channel.send(messages.Measured(lines=lines))
+        self._lines.clear()
+
+    def _warn_of_slow_step(self, seconds: float) -> None:
+        if not self._has_warned_of_slow_step:
+            self._has_warned_of_slow_step = True
+            text = f"One step of the environments took {seconds:,.0f} s. Training will take long."
+            self._note("slow_environment", text, is_warning=True)
+
+    def _warn_of_no_end(self) -> None:
+        self._warns_at = math.inf  # type: ignore[assignment]  # never again until one ends
+        text = f"No episode has ended in {_NO_END_IN:,} steps. Set wrappers.time_limit to cut them."
+        self._note("no_episode_end", text, is_warning=True)
+
+    def _note(self, event_type: str, message: str, *, is_warning: bool) -> None:
+        self._channel.send(
+            messages.Noted(event_type=event_type, message=message, is_warning=is_warning)
+        )
 
     def _fps(self) -> float | None:
         (began, first), (ended, last) = self._speed[0], self._speed[-1]
@@ -265,17 +377,4 @@ class Reporter(BaseCallback):
         elif now - sent_at >= _WEIGHTS_EVERY_S and self.updates != sent_update:
             self._weights_sent = (now, self.updates)
             header = messages.WeightsHeader(episode=self._episodes, timesteps=self.num_timesteps)
-            self._channel.send_weights(header, save_weights(self.model))
-
-
-def _optimizers(model: BaseAlgorithm) -> list[torch.optim.Optimizer]:
-    names = [name for name in model._get_torch_save_params()[0] if name.endswith("optimizer")]
-    return [recursive_getattr(model, name) for name in names]
-
-
-def _finite(value: Any) -> messages.Number:  # noqa: ANN401 - a number of any library
-    """Turn NumPy's and torch's numbers into Python's, and what isn't finite into None."""
-    if value is None:
-        return None
-    number = value.item() if hasattr(value, "item") else value
-    return number if math.isfinite(number) else None
+            self._channel.send_weights(header, save_weights(self.model, self._envs))

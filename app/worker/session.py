@@ -21,10 +21,10 @@ def serve(role: str, descriptor: int) -> None:
         job = messages.decode_command(framing.read(0)[1])
     except EOFError:
         return
-    checkpoint = read_file() if isinstance(job, messages.Train) and job.resume else None
+    file = read_file() if isinstance(job, messages.Train) and job.has_file else None
     control = Control()
     try:
-        _run(job, channel, control, checkpoint)
+        _run(job, channel, control, file)
     except Exception as error:  # noqa: BLE001 - whatever the job raised is what the lab must hear
         channel.send(messages.Failed(reason=_reason(error), traceback=_traceback()))
     sys.stdout.flush()
@@ -40,31 +40,42 @@ def _import_the_heavy_ones() -> None:
     # The first optimiser would import this, two seconds after TRAIN was pressed.
     import torch._dynamo
 
+    import app.worker.evaluate
     import app.worker.train
     import app.worker.view  # noqa: F401
 
 
-def _run(
-    job: messages.Command, channel: Channel, control: Control, checkpoint: bytes | None
-) -> None:
+def _run(job: messages.Command, channel: Channel, control: Control, file: bytes | None) -> None:
     match job:
         case messages.Train():
-            from app.worker.train import train
+            from app.worker.train import Beginning, train
 
-            train(job, channel, control, checkpoint)
+            begin = Beginning(checkpoint=file) if job.resume else Beginning(policy=file)
+            train(job, channel, control, begin)
         case messages.View():
             from app.worker.view import view
 
             view(job, channel, control)
+        case messages.Evaluate():
+            from app.worker.evaluate import evaluate
+
+            evaluate(job, channel, control)
         case messages.Picture():
             from app.worker.picture import picture
 
             picture(job, channel)
+        case messages.Describe():
+            from app.worker.describe import describe
+
+            channel.send(describe(job))
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "The worker ran out of the memory it may use (RL_LAB_WORKER_MEMORY)."
+    if type(error).__name__ == "BadEnvironmentError":
+        # Its text is the whole sentence.
+        return str(error)[: messages.MAX_TEXT]
     first_line = str(error).strip().partition("\n")[0]
     text = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
     return text[: messages.MAX_TEXT]

@@ -1,46 +1,100 @@
 """Train a model and report how it goes."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker import messages
+from app.worker.ars import StopRequestedError
 from app.worker.channel import Channel, Control
 from app.worker.checkpoint import restore
-from app.worker.keeper import CheckpointKeeper
-from app.worker.models import build_model, make_training_envs, save_model
-from app.worker.reporter import Reporter, StopRequestedError
+from app.worker.models import build_model, load_weights, save_model, save_weights
+from app.worker.pipeline import make_training_envs, save_scaling
+from app.worker.reporter import Reporter
 
 
-def train(
-    job: messages.Train, channel: Channel, control: Control, checkpoint: bytes | None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a run begins with, or goes on with."""
+
+    checkpoint: bytes | None = None
+    policy: bytes | None = None
+    """The weights of another run."""
+
+
+def train(job: messages.Train, channel: Channel, control: Control, begin: Beginning) -> None:
     """Train until the budget is used or the lab says stop; deliver the model either way."""
-    envs = make_training_envs(job.env_id, job.n_envs)
-    keeper = CheckpointKeeper(envs, channel)
-    if checkpoint is None:
-        model = build_model(job, envs, seed=job.seed)
-        reporter = Reporter(job.total_timesteps, channel, control, keeper)
-        channel.send(messages.Started())
-    else:
-        restored = restore(checkpoint, job.algorithm, envs)
-        model = restored.model
-        reporter = Reporter(job.total_timesteps, channel, control, keeper, restored.counts)
-        notes = tuple(restored.notes)
-        channel.send(messages.Started(timesteps=model.num_timesteps, notes=notes))
-    _learn(model, job.total_timesteps, reporter)
+    envs = make_training_envs(job.setup, job.n_envs)
+    model, reporter = _begin(job, envs, channel, control, begin)
+    _learn(model, reporter)
     if not control.stop_requested:
         # So that a completed run can be extended.
-        keeper.between_rollouts(model, reporter.counts, now=True)
-    keeper.deliver()
-    channel.send_file("model.zip", save_model(model))
-    channel.send(messages.Finished(reason="stopped" if control.stop_requested else "budget"))
+        reporter.keeper.between_rollouts(model, reporter.counts, now=True)
+    reporter.keeper.deliver()
+    _deliver(model, envs, channel)
+    channel.send(messages.Finished(reason=_reason(model, reporter, control)))
     envs.close()
 
 
-def _learn(model: BaseAlgorithm, total_timesteps: int, reporter: Reporter) -> None:
-    left = total_timesteps - model.num_timesteps
-    if left <= 0:
-        return
+def _begin(
+    job: messages.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
+) -> tuple[BaseAlgorithm, Reporter]:
+    if begin.checkpoint is None:
+        model = build_model(job.setup, envs, seed=job.seed)
+        if begin.policy is not None:
+            load_weights(model, envs, begin.policy)
+        reporter = Reporter(job, envs, channel, control)
+        reporter.init_callback(model)
+        channel.send(messages.Started())
+        return model, reporter
+    restored = restore(
+        begin.checkpoint,
+        job.setup.algorithm,
+        envs,
+        alive=lambda: channel.send(messages.Alive()),
+    )
+    model = restored.model
+    reporter = Reporter(job, envs, channel, control, restored.counts)
+    reporter.init_callback(model)
+    for change in job.changes:
+        reporter.change(change)
+    channel.send(messages.Started(timesteps=model.num_timesteps, notes=tuple(restored.notes)))
+    return model, reporter
+
+
+def _learn(model: BaseAlgorithm, reporter: Reporter) -> None:
+    more: dict[str, Any] = {"use_masking": True} if isinstance(model, MaskablePPO) else {}
     try:
-        model.learn(left, callback=reporter, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+        # Once, or more often if the budget grows meanwhile.
+        while model.num_timesteps < reporter.total and not reporter.must_end:
+            left = reporter.total - model.num_timesteps
+            model.learn(
+                left,
+                callback=reporter,
+                log_interval=None,  # type: ignore[arg-type]  # None: never
+                reset_num_timesteps=False,
+                **more,
+            )
     except StopRequestedError:
-        reporter.close()
+        pass
+    except Exception:
+        reporter.give_up()
+        raise
+    reporter.finish()
+
+
+def _deliver(model: BaseAlgorithm, envs: VecEnv, channel: Channel) -> None:
+    channel.send_file("model.zip", save_model(model))
+    channel.send_file("policy.pt", save_weights(model, envs), timesteps=model.num_timesteps)
+    if (scaling := save_scaling(envs)) is not None:
+        channel.send_file("vecnormalize.pkl", scaling)
+
+
+def _reason(model: BaseAlgorithm, reporter: Reporter, control: Control) -> messages.EndReason:
+    if control.stop_requested:
+        return "stopped"
+    is_early = model.num_timesteps < reporter.total
+    return "solved" if reporter.has_solved and is_early else "budget"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stable_baselines3 import DQN, PPO
+from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
 
 from tests.lab_server import LabServer, wait_until
 
@@ -17,16 +17,23 @@ Start = Callable[..., LabServer]
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 3, "net_arch": [16]}
 QUICK_DQN = {"learning_starts": 200, "net_arch": [16], "batch_size": 32}
+SMALL_A2C = {"n_steps": 16, "net_arch": [16]}
+QUICK_SAC = {"learning_starts": 200, "net_arch": [16], "batch_size": 32, "buffer_size": 5_000}
 CASES = [
     ("PPO", "CartPole-v1", SMALL, 20_000),
     ("PPO", "LunarLander-v3", SMALL, 16_000),
+    ("A2C", "CartPole-v1", SMALL_A2C, 20_000),
+    ("A2C", "LunarLander-v3", SMALL_A2C, 16_000),
     ("DQN", "CartPole-v1", QUICK_DQN, 8_000),
+    ("SAC", "Pendulum-v1", QUICK_SAC, 1_000),
+    ("TD3", "Pendulum-v1", QUICK_SAC, 1_200),
 ]
+MODELS = {"PPO": PPO, "A2C": A2C, "DQN": DQN, "SAC": SAC, "TD3": TD3}
 
 
 def model_of(lab: LabServer, run_id: str, algorithm: str) -> Any:
     content = lab.api.get(f"/runs/{run_id}/artifacts/model.zip").content
-    return {"PPO": PPO, "DQN": DQN}[algorithm].load(io.BytesIO(content))
+    return MODELS[algorithm].load(io.BytesIO(content))
 
 
 def same_weights(first: Any, second: Any) -> bool:

@@ -1,10 +1,15 @@
 import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import httpx
 import pytest
 from nicegui import core, ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
+
+from app.environments.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +71,57 @@ async def test_dqn_is_refused_for_the_walker_with_the_reason(user: User) -> None
 
     assert algorithm.error is None
     assert train_button(user).enabled
+
+
+async def test_cards_are_searched_by_id_name_and_family(user: User) -> None:
+    await user.open("/train")
+
+    user.find(kind=ui.input, content="Search").type("atari pong")
+
+    await user.should_see("ALE/Pong-v5")
+    await user.should_not_see(marker="CartPole-v1")
+    await user.should_not_see("ALE/Breakout-v5")
+
+    user.find(kind=ui.input, content="Search").clear().type("no such thing")
+
+    await user.should_see("No card matches.")
+
+
+async def test_a_family_that_is_missing_says_how_to_get_it_and_can_not_be_chosen(
+    user: User,
+) -> None:
+    missing = [spec for spec in CATALOGUE.values() if not spec.is_installed]
+    if not missing:
+        pytest.skip("every family is installed here")
+    await user.open("/train")
+
+    await user.should_see(missing[0].install_hint or "a command")
+    user.find(missing[0].id).click()
+
+    assert checked_cards(user) == {"CartPole-v1"}
+
+
+async def test_arrow_keys_move_the_choice(user: User) -> None:
+    await user.open("/train")
+
+    user.find(kind=ui.element, marker="environments").trigger("keydown.down.prevent")
+
+    assert checked_cards(user) == {"LunarLander-v3"}
+
+    for _ in range(2):
+        user.find(kind=ui.element, marker="environments").trigger("keydown.up.prevent")
+
+    last = [spec.id for spec in CATALOGUE.values() if spec.is_installed][-1]
+    assert checked_cards(user) == {last}
+
+
+def checked_cards(user: User) -> set[str]:
+    return {
+        spec.id
+        for spec in CATALOGUE.values()
+        for card in user.find(kind=ui.element, marker=spec.id).elements
+        if card.props["aria-checked"] == "true"
+    }
 
 
 def train_button(user: User) -> ui.button:
@@ -146,6 +202,17 @@ async def test_a_second_visitor_sees_the_same_run(user: User) -> None:
     await eventually(user, "The model was kept.")
 
 
+async def test_a_locked_database_is_named_when_train_is_pressed(user: User, runs_dir: Path) -> None:
+    await user.open("/train")
+    with closing(sqlite3.connect(runs_dir / "lab.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        user.find(kind=ui.button, content="Train").click()
+
+        await eventually(user, "another program has locked it")
+    assert train_button(user).enabled
+
+
 async def test_a_run_that_does_not_exist_is_said_so(user: User) -> None:
     await user.open("/runs/0123456789ab")
 
@@ -180,3 +247,19 @@ async def test_a_run_can_be_renamed_deleted_and_brought_back(user: User) -> None
     await user.should_see("No runs yet")
     user.find(kind=ui.button, content="Undo").click()
     await user.should_not_see("No runs yet")
+
+
+@pytest.mark.slow
+async def test_any_installed_environment_can_be_used_by_its_id(user: User) -> None:
+    await user.open("/train")
+    search = user.find(kind=ui.input, content="Search")
+
+    search.type("MiniGrid-LavaGapS5-v0")
+    await user.should_see("Any installed Gymnasium id can be used.")
+    user.find("Use this id").click()
+    await user.should_see(marker="MiniGrid-LavaGapS5-v0", retries=100)
+    search.clear()
+    search.type("NoSuchThing-v9")
+    user.find("Use this id").click()
+
+    await user.should_see("Unknown environment 'NoSuchThing-v9'", retries=100)

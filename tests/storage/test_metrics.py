@@ -1,3 +1,5 @@
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -81,7 +83,7 @@ def test_a_file_with_only_an_unfinished_line_starts_over(path: Path) -> None:
 def test_a_missing_file_has_no_lines(path: Path) -> None:
     assert metrics.read_lines(path) == []
     assert metrics.tail_lines(path, 5) == []
-    assert metrics.count_lines(path) == 0
+    assert metrics.last_number(path) == 0
 
 
 def test_downsampling_keeps_the_ends_and_the_spike(path: Path) -> None:
@@ -110,3 +112,57 @@ def test_picking_metrics_drops_lines_without_them() -> None:
     lines = [{"n": 1, "reward": 1.0, "fps": 9}, {"n": 2, "loss": 0.1}]
 
     assert metrics.pick(lines, ["reward"]) == [{"n": 1, "reward": 1.0}]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b'{"reward":1.0,"n', b'{"reward":1.0,"n\n', b"\x00\xff\xfe\n\x80", b"[1]\n7\n\n{}\n"],
+    ids=["half a line", "half a line with its end", "garbage", "JSON that is no line"],
+)
+def test_a_broken_end_is_no_line_and_the_next_writer_cuts_it_off(path: Path, rest: bytes) -> None:
+    write(path, 5)
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(rest)
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3, 4, 5]
+    assert [line["n"] for line in metrics.LineReader(path, after=3).read(9)] == [4, 5]
+    assert metrics.last_number(path) == 5
+    write(path, 1)
+    assert path.read_bytes().startswith(whole + b'{"timesteps"')
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_broken_line_in_the_middle_is_left_out(path: Path) -> None:
+    write(path, 6)
+    raw = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([raw[0], b"\x00\n\xff", *raw[2:]]))
+
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 4, 5, 6]
+    assert [line["n"] for line in metrics.tail_lines(path, 5)] == [4, 5, 6]
+    assert [line["n"] for line in metrics.LineReader(path, after=4).read(9)] == [5, 6]
+    assert metrics.count_unreadable(path) == 2
+    assert metrics.cut_back(path, 5) == 1
+    write(path, 1)
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 4, 5, 6]
+
+
+def test_what_the_disk_does_not_take_leaves_no_half_line(path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    writer = MetricsWriter(path)
+    writer.append([{"reward": 1.0}])
+    whole = path.read_bytes()
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 30, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            writer.append({"reward": float(i)} for i in range(10))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+    assert path.read_bytes() == whole
+    assert [line["n"] for line in writer.append([{"reward": 2.0}])] == [2]
+    writer.close()
+    assert [line["n"] for line in metrics.read_lines(path)] == [1, 2]

@@ -4,6 +4,7 @@ import asyncio
 import io
 from typing import Any
 
+import msgspec
 import pytest
 import sb3_contrib
 import stable_baselines3
@@ -25,6 +26,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "SAC": {"learning_starts": 100, "batch_size": 32},
     "TD3": {"learning_starts": 100, "batch_size": 32},
     "TQC": {"learning_starts": 100, "batch_size": 32},
+    "RecurrentPPO": {"n_steps": 64, "n_epochs": 2, "lstm_hidden_size": 8},
+    "MaskablePPO": {"n_steps": 64, "n_epochs": 2},
+    "ARS": {"n_delta": 2},
     "CrossQ": {"learning_starts": 100, "batch_size": 32},
 }
 
@@ -36,9 +40,9 @@ def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> messag
         algorithm=algorithm,
         total_timesteps=total_timesteps,
         seed=1,
-        hyperparameters={**SMALL[algorithm], "net_arch": [8]},
+        hyperparameters={**SMALL[algorithm], "net_arch": [8], "learning_rate": "1e-3 -> 0"},
     )
-    return messages.Train(**RunConfig.from_request(request).model_dump(), resume=resume)
+    return msgspec.structs.replace(RunConfig.from_request(request).job(), resume=resume)
 
 
 async def start() -> LocalWorker:
@@ -67,10 +71,9 @@ def load(algorithm: str, content: bytes) -> Any:
 
 
 @pytest.mark.parametrize("algorithm", CATALOGUE)
-async def test_an_algorithm_trains_is_shown_and_goes_on(algorithm: str) -> None:
-    worker, viewer, again = await asyncio.gather(start(), start(), start())
-    order = job(algorithm, 700)
-    worker.send(messages.encode(order) + messages.encode(messages.Watch(on=True)))
+async def test_an_algorithm_trains_and_reports(algorithm: str) -> None:
+    worker = await start()
+    worker.send(messages.encode(job(algorithm, 700)))
 
     heard = await hear_to_the_end(worker)
 
@@ -78,25 +81,34 @@ async def test_an_algorithm_trains_is_shown_and_goes_on(algorithm: str) -> None:
     assert load(algorithm, file_of(heard, "model.zip")).num_timesteps >= 700
     measured = [said.lines for said in heard if isinstance(said, messages.Measured)]
     lines = [line.flat() for batch in measured for line in batch]
-    assert any("loss" in line for line in lines)
-    assert any("reward" in line for line in lines)
+    assert any("learning_rate" in line for line in lines)
+    assert algorithm == "ARS" or any("loss" in line and "grad_norm" in line for line in lines)
+    assert any("reward" in line and line["agents"]["agent"]["length"] > 0 for line in lines)
 
+
+@pytest.mark.parametrize("algorithm", ["RecurrentPPO", "MaskablePPO", "SAC"])
+async def test_a_policy_is_shown_and_judged_and_its_run_goes_on(algorithm: str) -> None:
+    worker, viewer, judge, again = await asyncio.gather(start(), start(), start(), start())
+    order = job(algorithm, 700)
+    worker.send(messages.encode(order) + messages.encode(messages.Watch(on=True)))
+    heard = await hear_to_the_end(worker)
     weights = next(said for said in heard if isinstance(said, HandedOut))
-    view = messages.View(
-        env_id=order.env_id,
-        algorithm=algorithm,
-        hyperparameters=order.hyperparameters,
-        fps=15,
-    )
-    viewer.send(messages.encode(view) + weights.frame)
-    assert isinstance(await viewer.receive(), Shown)
-    viewer.kill()
-    await viewer.wait()
 
+    viewer.send(messages.encode(messages.View(setup=order.setup, fps=15)) + weights.frame)
+    judge.send(messages.encode(messages.Evaluate(setup=order.setup, episodes=2, seed=1)))
+    judge.send(weights.frame)
     again.send(messages.encode(job(algorithm, 1_000, resume=True)))
     await again.send_file("checkpoint.zip", file_of(heard, "checkpoint.zip"))
-    went_on = await hear_to_the_end(again)
+    shown, judged, went_on = await asyncio.gather(
+        viewer.receive(), judge.receive(), hear_to_the_end(again)
+    )
+    for helper in (viewer, judge):
+        helper.kill()
+        await helper.wait()
 
+    assert isinstance(shown, Shown)
+    assert isinstance(judged, messages.Evaluated)
+    assert len(judged.returns) == 2
     assert went_on[-1] == messages.Finished(reason="budget"), went_on[-1]
     started = next(said for said in went_on if isinstance(said, messages.Started))
     assert started.timesteps >= 700

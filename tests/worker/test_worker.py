@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import gymnasium as gym
+import msgspec
 import numpy as np
 import pytest
 from stable_baselines3 import DQN, PPO
@@ -19,7 +20,7 @@ from app.training.backend import (
 )
 from app.training.config import RunConfig, RunRequest
 from app.worker import framing, messages
-from app.worker.models import make_training_envs
+from app.worker.pipeline import make_training_envs
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,7 @@ SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 def job(**wishes: Any) -> messages.Train:
     request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 1_500, **wishes}
     config = RunConfig.from_request(RunRequest.model_validate(request))
-    return messages.Train(**config.model_dump())
+    return config.job()
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ async def test_a_stop_in_the_middle_of_an_update_keeps_the_model(worker: LocalWo
 
 
 async def test_training_environments_are_never_drawn() -> None:
-    envs = make_training_envs("LunarLander-v3", 2)
+    envs = make_training_envs(job(env_id="LunarLander-v3").setup, 2)
 
     assert envs.get_attr("render_mode") == [None, None]
     envs.close()
@@ -154,12 +155,7 @@ async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
     await viewer.start("learner")
     await viewer.receive()
 
-    order = messages.View(
-        env_id=training.env_id,
-        algorithm=training.algorithm,
-        hyperparameters=training.hyperparameters,
-        fps=15,
-    )
+    order = messages.View(setup=training.setup, fps=15)
     viewer.send(messages.encode(order) + said.frame)
     shown = [await viewer.receive() for _ in range(3)]
     viewer.kill()
@@ -174,14 +170,9 @@ async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
 
 
 async def test_an_error_of_the_job_is_told_in_one_sentence(worker: LocalWorker) -> None:
-    broken = messages.Train(
-        env_id="NoSuchEnvironment-v9",
-        algorithm="PPO",
-        total_timesteps=100,
-        seed=1,
-        n_envs=1,
-        hyperparameters=dict(job().hyperparameters),
-    )
+    good = job()
+    setup = msgspec.structs.replace(good.setup, env_id="NoSuchEnvironment-v9")
+    broken = msgspec.structs.replace(good, setup=setup)
     worker.send(messages.encode(broken))
 
     (failed,) = await hear_to_the_end(worker)

@@ -1,0 +1,24 @@
+"""Read what a lab remembers, also beside a server that uses it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.settings import Settings
+from storage.database import open_database_to_read
+
+
+@contextmanager
+def lab_to_read(settings: Settings) -> Iterator[bool]:
+    """Open the database for `storage.runs` and the like; yield whether there is one.
+
+    Raises:
+        StorageError: if it can't be read.
+    """
+    if not settings.database_path.is_file():
+        yield False
+        return
+    database = open_database_to_read(settings.database_path)
+    try:
+        yield True
+    finally:
+        database.close()

@@ -1,0 +1,39 @@
+"""Why a command did nothing, in one sentence that names the flag."""
+
+from app.errors import InputError
+from app.settings import SettingsError
+from storage.errors import AmbiguousRunError, RunNotFoundError, StorageError, WrongStateError
+
+REFUSALS = (
+    InputError,
+    SettingsError,
+    StorageError,
+    RunNotFoundError,
+    AmbiguousRunError,
+    WrongStateError,
+)
+"""What is said in one sentence and ends with exit code 2."""
+
+_FLAGS = {
+    "env_id": "ENVIRONMENT",
+    "total_timesteps": "--timesteps",
+    "hyperparameters": "--set",
+    "wrappers": "--wrapper",
+    "env_kwargs": "--env-arg",
+    "run": "RUN",
+}
+
+
+def sentence(error: Exception) -> str:
+    """Say what was refused in terms of the flags that were typed."""
+    field = error.field if isinstance(error, InputError) else None
+    if field is None:
+        return str(error)
+    group, _, name = field.partition(".")
+    flag = _FLAGS.get(group) or f"--{group.replace('_', '-')}"
+    typed = f"{flag} {name}" if name else flag
+    message = str(error)
+    for written in (field, name):
+        if written and message.startswith(f"{written} "):
+            return typed + message.removeprefix(written)
+    return f"{typed}: {message}"

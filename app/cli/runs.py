@@ -1,0 +1,101 @@
+"""List the runs of a lab: `python main.py runs`."""
+
+import argparse
+import json
+import signal
+from collections.abc import Sequence
+
+from app.cli.console import number, say, table
+from app.cli.parsing import make_parser, read_value, settings_from
+from app.cli.reading import lab_to_read
+from app.errors import InputError, short
+from app.settings import SentenceParser
+from storage import runs
+from storage.records import RunFilter, RunRecord, RunStatus
+
+_MOST = 10_000
+_TITLES = ("run", "status", "environment", "algorithm", "steps", "best mean", "created")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Write the table and return the exit code."""
+    # `... runs | head` is no error.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    given = _parser().parse_args(arguments)
+    limit = _limit(given.limit)
+    with lab_to_read(settings_from(given)) as exists:
+        found = runs.list_runs(_filter(given), limit=limit).items if exists else ()
+    say(_as_json(found) if given.json else _as_table(found, is_filtered=_is_filtered(given)))
+    return 0
+
+
+def _parser() -> SentenceParser:
+    parser = make_parser(
+        "runs",
+        "List the runs, the newest first. Works while a server uses the folder, too.",
+        "",
+        "--status completed --env CartPole-v1 --json",
+    )
+    statuses = [status.value for status in RunStatus]
+    parser.add_argument("--status", choices=statuses, metavar="STATUS", help=", ".join(statuses))
+    parser.add_argument("--env", metavar="ENVIRONMENT", help="such as CartPole-v1")
+    parser.add_argument("--limit", metavar="N", default="20", help="at most so many (default: 20)")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    return parser
+
+
+def _limit(text: str) -> int:
+    limit = read_value(text)
+    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
+        raise InputError(f"--limit must be a number from 1 to {_MOST:,}, got {short(text)}.")
+    return limit
+
+
+def _filter(given: argparse.Namespace) -> RunFilter:
+    status = None if given.status is None else RunStatus(given.status)
+    return RunFilter(status=status, env_id=given.env)
+
+
+def _is_filtered(given: argparse.Namespace) -> bool:
+    return given.status is not None or given.env is not None
+
+
+def _as_table(found: Sequence[RunRecord], *, is_filtered: bool) -> str:
+    if not found:
+        first = "Train one with python main.py train CartPole-v1, or on the page."
+        return "No runs of this kind." if is_filtered else f"No runs yet. {first}"
+    return table(_TITLES, [_row(one) for one in found])
+
+
+def _row(one: RunRecord) -> tuple[str, ...]:
+    return (
+        one.id,
+        one.status,
+        one.env_id,
+        one.algorithm,
+        f"{one.progress.timesteps:,}",
+        number(one.progress.best),
+        one.created_at.astimezone().strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def _as_json(found: Sequence[RunRecord]) -> str:
+    return json.dumps([_object(one) for one in found], indent=2)
+
+
+def _object(one: RunRecord) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "status": one.status,
+        "env_id": one.env_id,
+        "algorithm": one.algorithm,
+        "seed": one.config["seed"],
+        "timesteps": one.progress.timesteps,
+        "total_timesteps": one.total_timesteps,
+        "best": one.progress.best,
+        "group_id": one.group_id,
+        "error": one.error,
+        "created_at": one.created_at.isoformat(),
+        "finished_at": None if one.finished_at is None else one.finished_at.isoformat(),
+    }

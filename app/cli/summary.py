@@ -1,0 +1,49 @@
+"""What came of a training, per seed and together."""
+
+from collections.abc import Sequence
+from statistics import mean, stdev
+
+from app.cli.console import duration, number, table
+from storage.records import RunRecord
+
+_TITLES = ("run", "seed", "status", "steps", "time", "mean reward", "best")
+
+
+def summary(runs: Sequence[RunRecord]) -> str:
+    """Return a table of the runs, their mean, and what went wrong."""
+    parts = ["", table(_TITLES, [_row(run) for run in runs])]
+    if len(runs) > 1:
+        parts.append(_together(runs))
+    parts += [f"Run {run.id[:8]} {run.status}: {run.error}" for run in runs if run.error]
+    trained = [run for run in runs if run.progress.timesteps and run.error is None]
+    if trained:
+        parts.append(f"What it is worth: python main.py evaluate {trained[0].id[:8]}")
+    return "\n".join(parts)
+
+
+def _row(run: RunRecord) -> tuple[str, ...]:
+    done = run.progress
+    return (
+        run.id,
+        str(run.config["seed"]),
+        run.status,
+        f"{done.timesteps:,}",
+        duration(done.elapsed_s),
+        number(_score(run)),
+        number(done.best),
+    )
+
+
+def _together(runs: Sequence[RunRecord]) -> str:
+    scores = [score for run in runs if (score := _score(run)) is not None]
+    steps = sum(run.progress.timesteps for run in runs)
+    time = duration(sum(run.progress.elapsed_s for run in runs))
+    spread = f" ± {number(stdev(scores))}" if len(scores) > 1 else ""
+    together = f"{number(mean(scores))}{spread}" if scores else number(None)
+    seeds = f"{len(scores)} of {len(runs)} seeds"
+    return f"Together: mean reward {together} over {seeds}, {steps:,} steps, {time}."
+
+
+def _score(run: RunRecord) -> float | None:
+    """The mean over the last episodes, at most 100."""
+    return (run.latest or {}).get("mean_reward")

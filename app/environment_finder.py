@@ -1,0 +1,166 @@
+"""Find any environment that is installed: in the catalogue, or by asking a worker what it is."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from app.environments.catalogue import CATALOGUE, get_environment, remember
+from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
+from app.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
+from app.training.backend import LocalWorker, ProtocolError, Received, WorkerGoneError
+from app.worker import messages
+from storage.run_folder import RunsFolder
+
+_IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
+_WITHIN_S = 60.0
+_MOST_KEPT = 1_000
+_LARGEST_KWARGS = 10_000
+_RESERVED = frozenset({"id", "render_mode", "max_episode_steps", "disable_env_checker"})
+_MOST_LABELS = 256
+
+_log = logging.getLogger(__name__)
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What a worker said of an environment."""
+
+    env_id: str
+    env_kwargs: dict[str, Any]
+    described: messages.Described
+
+
+class EnvironmentFinder:
+    """Knows the catalogue, and has everything else described once, in a locked worker."""
+
+    def __init__(self, folder: RunsFolder, *, memory_mb: int) -> None:
+        self._folder = folder
+        self._memory_mb = memory_mb
+        self._one_at_a_time = asyncio.Lock()
+        self._kept: list[_Kept] = []
+
+    async def open(self) -> None:
+        """Remember what was described before the server was started."""
+        content = await asyncio.to_thread(self._folder.read_environments)
+        try:
+            self._kept = msgspec.json.decode(content or b"[]", type=list[_Kept])
+        except msgspec.DecodeError:
+            _log.warning("What was known of further environments can't be read; asking again")
+        for kept in self._kept:
+            remember(_as_spec(kept.env_id, kept.described), kept.env_kwargs)
+
+    async def find(self, env_id: str, env_kwargs: Mapping[str, Any] | None = None) -> EnvSpec:
+        """Return an environment, as it is with these options.
+
+        Raises:
+            UnknownEnvironmentError: if there is none of this id.
+            CannotBeTrainedError: if there is, but nothing can be trained on it.
+            InputError: if it has no such option, or the value can't be used.
+        """
+        given = dict(env_kwargs or {})
+        _check_size(given)
+        try:
+            return get_environment(env_id, given)
+        except UnknownEnvironmentError:
+            if not _IDS.fullmatch(env_id) or _is_outdated(env_id):
+                raise
+        async with self._one_at_a_time:
+            # Another may have asked the same in the meantime.
+            with suppress(UnknownEnvironmentError):
+                return get_environment(env_id, given)
+            return await self._learn_of(env_id, given)
+
+    async def _learn_of(self, env_id: str, env_kwargs: dict[str, Any]) -> EnvSpec:
+        described = await self._ask(env_id, env_kwargs)
+        spec = _as_spec(env_id, described)
+        remember(spec, env_kwargs)
+        self._kept = [*self._kept, _Kept(env_id, env_kwargs, described)][-_MOST_KEPT:]
+        await asyncio.to_thread(self._folder.save_environments, msgspec.json.encode(self._kept))
+        return spec
+
+    async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
+        worker = LocalWorker(memory_mb=self._memory_mb)
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                await worker.start("painter")
+                await worker.receive()
+                order = messages.Describe(env_id=env_id, env_kwargs=env_kwargs)
+                worker.send(messages.encode(order))
+                return _believe(env_id, await worker.receive())
+        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+            reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
+            raise CannotBeTrainedError(env_id, f"the worker was lost, {reason}.") from error
+        finally:
+            worker.kill()
+            await worker.wait()
+
+
+def _check_size(env_kwargs: Mapping[str, Any]) -> None:
+    """Refuse what isn't plain JSON of a reasonable size."""
+    try:
+        text = json.dumps(env_kwargs, allow_nan=False).encode()
+        is_fine = len(text) <= _LARGEST_KWARGS and _RESERVED.isdisjoint(env_kwargs)
+        json.dumps(env_kwargs, ensure_ascii=False).encode()
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        raise InputError(
+            f"env_kwargs must be plain values of at most {_LARGEST_KWARGS:,} characters, without "
+            f"NaN, infinity, or {', '.join(sorted(_RESERVED))}.",
+            field="env_kwargs",
+        )
+
+
+def _is_outdated(env_id: str) -> bool:
+    """Whether it is another version of what the catalogue has; Gymnasium may still know it."""
+    name, _, version = env_id.rpartition("-v")
+    known = {spec_id.rpartition("-v")[0] for spec_id in CATALOGUE}
+    return version.isdecimal() and name in known
+
+
+def _believe(env_id: str, said: Received) -> messages.Described:
+    match said:
+        case messages.Described():
+            return said
+        case messages.NotDescribed(is_known=True, why=why) | messages.Failed(reason=why):
+            raise CannotBeTrainedError(env_id, why)
+        case messages.NotDescribed():
+            raise UnknownEnvironmentError(env_id, CATALOGUE)
+        case other:
+            raise ProtocolError(f"{type(other).__name__} instead of a description")
+
+
+def _as_spec(env_id: str, found: messages.Described) -> EnvSpec:
+    return EnvSpec(
+        id=env_id,
+        name=env_id,
+        family="other",
+        description="An installed environment that isn't in the catalogue.",
+        action_kind=ActionKind(found.action_kind),
+        n_actions=found.n_actions,
+        action_shape=found.action_shape,
+        action_labels=_action_labels(found),
+        observation_kind=ObservationKind(found.observation_kind),
+        observed=tuple(Observed(name=c.name, low=c.low, high=c.high) for c in found.observed),
+        observation_size=found.observation_shape,
+        reward_range=(None, None),
+        solved_threshold=found.reward_threshold,
+        max_episode_steps=found.max_episode_steps,
+        default_timesteps=100_000,
+        default_frame_stack=found.frame_stack,
+        repeats_itself=found.repeats_itself,
+        renders=found.renders,
+        options=None,
+    )
+
+
+def _action_labels(found: messages.Described) -> tuple[str, ...]:
+    if found.n_actions is not None:
+        return tuple(f"action {i + 1}" for i in range(min(found.n_actions, _MOST_LABELS)))
+    (count,) = found.action_shape if found.action_shape and len(found.action_shape) == 1 else (0,)
+    return tuple(f"component {i + 1}" for i in range(min(count, _MOST_LABELS)))

@@ -1,0 +1,104 @@
+"""Atari games, played on the Arcade Learning Environment with the usual preprocessing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.environments.extras import ATARI
+from app.environments.options import EnvOption
+from app.environments.spec import ActionKind, EnvSpec, ObservationKind
+
+_DIRECTIONS = ("up", "right", "left", "down", "up right", "up left", "down right", "down left")
+_EVERY_BUTTON = (
+    "wait",
+    "fire",
+    *_DIRECTIONS,
+    *(f"{direction} and fire" for direction in _DIRECTIONS),
+)
+_SIDEWAYS = ("wait", "fire", "right", "left", "right and fire", "left and fire")
+_FORMER_NAMES = ("{}-v5", "{}-v4", "{}-v0", "{}NoFrameskip-v4", "{}Deterministic-v4")
+
+
+def _game(
+    game: str, name: str, description: str, buttons: tuple[str, ...], **facts: Any
+) -> EnvSpec:
+    def with_buttons(values: Mapping[str, Any]) -> dict[str, Any]:
+        offered = _EVERY_BUTTON if values["full_action_space"] else buttons
+        return {"n_actions": len(offered), "action_labels": offered}
+
+    return EnvSpec(
+        id=f"ALE/{game}-v5",
+        name=name,
+        family="atari",
+        description=description,
+        action_kind=ActionKind.DISCRETE,
+        n_actions=len(buttons),
+        action_labels=buttons,
+        observation_kind=ObservationKind.IMAGE,
+        observation_size=(84, 84, 1),
+        reward_range=facts.get("reward_range", (0.0, None)),
+        solved_threshold=None,
+        max_episode_steps=27_000,
+        default_timesteps=10_000_000,
+        default_frame_stack=4,
+        # A lost life ends an episode for the learner, but not the game behind it.
+        repeats_itself=False,
+        former_ids=tuple(former.format(game) for former in _FORMER_NAMES),
+        extra=ATARI,
+        options=_OPTIONS,
+        changed_by=with_buttons,
+    )
+
+
+_OPTIONS = (
+    EnvOption(
+        name="full_action_space",
+        type="bool",
+        default=False,
+        description="Whether all 18 movements of the joystick are offered, useful or not.",
+    ),
+)
+
+PONG = _game(
+    "Pong",
+    "Pong",
+    "Play table tennis against the machine, up to 21 points.",
+    _SIDEWAYS,
+    reward_range=(-1.0, 1.0),
+)
+BREAKOUT = _game(
+    "Breakout",
+    "Breakout",
+    "Knock bricks out of a wall with a ball that must not fall.",
+    ("wait", "fire", "right", "left"),
+)
+SPACE_INVADERS = _game(
+    "SpaceInvaders",
+    "Space Invaders",
+    "Shoot rows of invaders before they reach the ground.",
+    _SIDEWAYS,
+)
+MS_PACMAN = _game(
+    "MsPacman",
+    "Ms. Pac-Man",
+    "Eat every pellet of a maze and stay away from the ghosts.",
+    ("wait", *_DIRECTIONS),
+)
+QBERT = _game(
+    "Qbert",
+    "Q*bert",
+    "Hop over a pyramid until every cube has changed its colour.",
+    ("wait", "fire", "up", "right", "left", "down"),
+)
+SEAQUEST = _game(
+    "Seaquest",
+    "Seaquest",
+    "Rescue divers with a submarine, shoot what comes close, and surface for air.",
+    _EVERY_BUTTON,
+)
+FREEWAY = _game(
+    "Freeway",
+    "Freeway",
+    "Take a chicken across ten lanes of traffic as often as time allows.",
+    ("wait", "up", "down"),
+    reward_range=(0.0, 1.0),
+)

@@ -1,0 +1,107 @@
+"""What a person can set: a name, a type, bounds, a default and what it does."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.errors import InputError, short
+
+_MAX_LAYERS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One knob."""
+
+    name: str
+    type: Literal["float", "int", "bool", "choice", "layers", "text"]
+    default: Any
+    description: str
+    min: float | None = None
+    max: float | None = None
+    choices: tuple[str, ...] | None = None
+    nullable: bool = False
+    """Whether None (written `null`) is a value: it switches the feature off."""
+
+    def check(self, value: object, *, field: str) -> Any:  # noqa: ANN401 - a value of its type
+        """Return `value` in this parameter's type.
+
+        Raises:
+            InputError: if it has another type or lies outside the bounds.
+        """
+        if value is None and self.nullable:
+            return None
+        checked = _TYPE_CHECKS[self.type](self, value)
+        if checked is None:
+            raise InputError(
+                f"{self.name} must be {self.expectation}, got {short(value)}.", field=field
+            )
+        return checked
+
+    @property
+    def expectation(self) -> str:
+        """Say in words what values are allowed."""
+        match self.type:
+            case "bool":
+                words = "true or false"
+            case "choice":
+                words = f"one of {', '.join(self.choices or ())}"
+            case "text":
+                words = f"a text of at most {self.max:g} characters"
+            case "layers":
+                words = (
+                    f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
+                )
+            case _:
+                kind = "a whole number" if self.type == "int" else "a number"
+                words = f"{kind} from {_plain(self.min)} to {_plain(self.max)}"
+        return f"{words}, or null" if self.nullable else words
+
+    def is_within(self, number: float) -> bool:
+        """Whether a number lies between the bounds."""
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
+
+    def _as_float(self, value: object) -> float | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        # Bounds first: a whole number beyond all floats can't even be asked whether it is finite.
+        return float(value) if self.is_within(value) and math.isfinite(value) else None
+
+    def _as_int(self, value: object) -> int | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return value if self.is_within(value) else None
+
+    def _as_bool(self, value: object) -> bool | None:
+        return value if isinstance(value, bool) else None
+
+    def _as_choice(self, value: object) -> str | None:
+        return value if isinstance(value, str) and value in (self.choices or ()) else None
+
+    def _as_text(self, value: object) -> str | None:
+        return value if isinstance(value, str) and self.is_within(len(value)) else None
+
+    def _as_layers(self, value: object) -> tuple[int, ...] | None:
+        if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MAX_LAYERS:
+            return None
+        sizes = [self._as_int(size) for size in value]
+        return None if None in sizes else tuple(size for size in sizes if size is not None)
+
+
+_TYPE_CHECKS: dict[str, Callable[[Parameter, object], object]] = {
+    "float": Parameter._as_float,
+    "int": Parameter._as_int,
+    "bool": Parameter._as_bool,
+    "choice": Parameter._as_choice,
+    "text": Parameter._as_text,
+    "layers": Parameter._as_layers,
+}
+
+
+def _plain(number: float | None) -> str:
+    if number is None:
+        return "any"
+    return f"{number:,.0f}" if number >= 10_000 else f"{number:g}"

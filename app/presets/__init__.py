@@ -1,0 +1,1 @@
+"""Tuned settings per environment and algorithm, with what they were measured to reach."""

@@ -1,0 +1,52 @@
+"""The presets on offer, tuned where they were tuned, sensible elsewhere."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from app.algorithms.spec import AlgorithmSpec
+from app.environments.spec import EnvSpec
+from app.presets.box2d import BOX2D
+from app.presets.classic_control import CLASSIC_CONTROL
+from app.presets.spec import Expectation, Preset, PresetName
+
+TUNED = {**CLASSIC_CONTROL, **BOX2D}
+"""Fast, stable and high score, by environment and algorithm."""
+
+MEASURED = Path(__file__).parent / "measured.json"
+"""What `make presets` wrote down."""
+
+_SHARE_OF_DEFAULT = {PresetName.FAST: 0.5, PresetName.STABLE: 1.0, PresetName.HIGH_SCORE: 2.0}
+
+
+def presets_for(environment: EnvSpec, algorithm: AlgorithmSpec) -> dict[PresetName, Preset]:
+    """Return the three presets of a pair."""
+    tuned = TUNED.get((environment.id, algorithm.id))
+    if tuned is not None:
+        return dict(zip(PresetName, tuned, strict=True))
+    return {name: _general(environment, algorithm, name) for name in PresetName}
+
+
+def expectation(env_id: str, algorithm: str, name: PresetName) -> Expectation | None:
+    """Return what a preset was measured to reach, or None if nobody did."""
+    found = _measured().get(f"{env_id} {algorithm} {name}")
+    if found is None:
+        return None
+    seconds = sorted(seed["seconds"] for seed in found)
+    return Expectation(
+        scores=tuple(seed["score"] for seed in found), seconds=seconds[len(seconds) // 2]
+    )
+
+
+def _general(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> Preset:
+    """The algorithm's defaults; for a high score twice the time and steps that shrink."""
+    rate = next(p.default for p in algorithm.hyperparameters if p.name == "learning_rate")
+    fades = {"learning_rate": f"{rate:g} -> 0"} if name is PresetName.HIGH_SCORE else {}
+    steps = int(environment.default_timesteps * _SHARE_OF_DEFAULT[name])
+    return Preset(total_timesteps=steps, hyperparameters=fades)
+
+
+@cache
+def _measured() -> dict[str, list[dict[str, float]]]:
+    found: dict[str, list[dict[str, float]]] = json.loads(MEASURED.read_text())
+    return found

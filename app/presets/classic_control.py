@@ -1,0 +1,119 @@
+"""Presets of the classic-control family."""
+
+from typing import Any
+
+from app.presets.spec import Preset, for_budgets
+
+_CARTPOLE_PPO = {
+    "n_steps": 32,
+    "batch_size": 256,
+    "n_epochs": 20,
+    "gamma": 0.98,
+    "gae_lambda": 0.8,
+    "learning_rate": "1e-3 -> 0",
+    "clip_range": "0.2 -> 0",
+}
+_CARTPOLE_DQN = {
+    "learning_rate": 2.3e-3,
+    "batch_size": 64,
+    "learning_starts": 1_000,
+    "target_update_interval": 10,
+    "train_freq": 256,
+    "gradient_steps": 128,
+    "exploration_fraction": 0.16,
+    "exploration_final_eps": 0.04,
+    "net_arch": [256, 256],
+}
+_ACROBOT_DQN = {
+    "learning_rate": 6.3e-4,
+    "batch_size": 128,
+    "buffer_size": 50_000,
+    "learning_starts": 0,
+    "target_update_interval": 250,
+    "train_freq": 4,
+    "gradient_steps": -1,
+    "exploration_fraction": 0.12,
+    "exploration_final_eps": 0.1,
+    "net_arch": [256, 256],
+}
+_ACROBOT_PPO = {
+    "n_steps": 256,
+    "batch_size": 256,
+    "n_epochs": 4,
+    "gae_lambda": 0.94,
+    "learning_rate": "1e-3 -> 0",
+}
+_MOUNTAIN_CAR_DQN = {
+    "learning_rate": 4e-3,
+    "batch_size": 128,
+    "buffer_size": 10_000,
+    "learning_starts": 1_000,
+    "gamma": 0.98,
+    "target_update_interval": 600,
+    "train_freq": 16,
+    "gradient_steps": 8,
+    "exploration_fraction": 0.2,
+    "exploration_final_eps": 0.07,
+    "net_arch": [256, 256],
+}
+_PENDULUM_PPO = {
+    "n_steps": 1024,
+    "batch_size": 64,
+    "gamma": 0.9,
+    "learning_rate": 1e-3,
+    "use_sde": True,
+    "sde_sample_freq": 4,
+}
+_PENDULUM_MEMORY = {"learning_rate": 1e-3, "learning_starts": 500, "net_arch": [64, 64]}
+_CONTINUOUS_CAR_SAC = {
+    "learning_rate": 3e-4,
+    "buffer_size": 50_000,
+    "batch_size": 512,
+    "ent_coef": 0.1,
+    "train_freq": 32,
+    "gradient_steps": 32,
+    "gamma": 0.9999,
+    "tau": 0.01,
+    "learning_starts": 0,
+    "use_sde": True,
+    "log_std_init": -3.67,
+    "net_arch": [64, 64],
+}
+
+_SCALED = {"normalize_observation": True, "normalize_reward": True}
+
+
+def _with_memory(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset, ...]:
+    """Return presets of an algorithm with a memory; for a high score its steps shrink."""
+    fading = {**values, "learning_rate": f"{values['learning_rate']} -> 0"}
+    return (
+        Preset(total_timesteps=fast, hyperparameters=values),
+        Preset(total_timesteps=stable, hyperparameters=values),
+        Preset(total_timesteps=stable, hyperparameters=fading),
+    )
+
+
+CLASSIC_CONTROL = {
+    ("CartPole-v1", "PPO"): for_budgets(
+        40_000, 80_000, 100_000, n_envs=8, hyperparameters=_CARTPOLE_PPO
+    ),
+    ("CartPole-v1", "DQN"): _with_memory(30_000, 50_000, _CARTPOLE_DQN),
+    ("Acrobot-v1", "PPO"): for_budgets(
+        200_000, 500_000, 1_000_000, n_envs=16, hyperparameters=_ACROBOT_PPO, wrappers=_SCALED
+    ),
+    ("Acrobot-v1", "DQN"): _with_memory(30_000, 100_000, _ACROBOT_DQN),
+    ("MountainCar-v0", "DQN"): _with_memory(80_000, 120_000, _MOUNTAIN_CAR_DQN),
+    ("MountainCarContinuous-v0", "SAC"): _with_memory(20_000, 50_000, _CONTINUOUS_CAR_SAC),
+    ("Pendulum-v1", "SAC"): _with_memory(8_000, 20_000, _PENDULUM_MEMORY),
+    ("Pendulum-v1", "PPO"): (
+        *(
+            Preset(total_timesteps=steps, n_envs=4, hyperparameters=_PENDULUM_PPO)
+            for steps in (50_000, 100_000)
+        ),
+        Preset(
+            total_timesteps=100_000,
+            n_envs=4,
+            hyperparameters={**_PENDULUM_PPO, "learning_rate": "1e-3 -> 0"},
+        ),
+    ),
+}

@@ -1,0 +1,123 @@
+"""Make runs of what a person asked for: in the database, on disk and in the log, or not at all."""
+
+import asyncio
+import logging
+from typing import Any
+
+from app.environment_finder import EnvironmentFinder
+from app.errors import InputError
+from app.storage_thread import StorageThread
+from app.training.config import RunConfig, RunRequest
+from app.training.journal import Journal
+from app.training.transfer import check_transfer, read_policy
+from storage import runs
+from storage.database import in_one_step
+from storage.errors import RunNotFoundError
+from storage.records import EventLevel, RunRecord
+from storage.run_folder import RunsFolder
+
+_log = logging.getLogger(__name__)
+
+
+class Creation:
+    """Knows what a new run needs before it can wait for a worker."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        folder: RunsFolder,
+        storage: StorageThread,
+        environments: EnvironmentFinder,
+    ) -> None:
+        self._journal = journal
+        self._folder = folder
+        self._storage = storage
+        self._environments = environments
+
+    async def make(self, request: RunRequest, *, group_id: str | None = None) -> RunRecord:
+        """Make a run; it waits until it is started.
+
+        Raises:
+            InputError: if something in the request can't be used. Nothing is left behind.
+        """
+        await self._environments.find(request.env_id, request.env_kwargs)
+        config = RunConfig.from_request(request)
+        policy = await self._policy_of(config)
+        try:
+            run = await self._storage(
+                _add_run,
+                self._folder,
+                policy,
+                name=(request.name or "").strip() or f"{config.algorithm} on {config.env_id}",
+                env_id=config.env_id,
+                algorithm=config.algorithm,
+                config=config.model_dump(),
+                tags=request.tags,
+                group_id=group_id,
+                parent=config.init_from.partition("@")[0] if config.init_from else None,
+            )
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(f"The runs folder can't be written: {reason}.") from error
+        _log.info("Run %s created", run.id)
+        await self._tell(run, request, config)
+        return self._journal.announce(run)
+
+    async def _tell(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
+        await self._journal.tell(run.id, "created", _describe(config))
+        if request.env_id != config.env_id:
+            message = f"{request.env_id} is an earlier version; the run uses {config.env_id}."
+            await self._journal.tell(run.id, "environment_mapped", message)
+        if config.init_from is not None:
+            message = f"It begins with the policy of run {config.init_from}."
+            await self._journal.tell(run.id, "transferred", message)
+        if config.total_timesteps <= (starts := _learning_starts(config)):
+            message = (
+                f"It never learns: learning_starts is {starts:,}, and the budget "
+                f"{config.total_timesteps:,} steps."
+            )
+            await self._journal.tell(run.id, "never_learns", message, level=EventLevel.WARNING)
+        if off := config.wrappers.disturbances:
+            words = ", ".join(name.replace("_", " ") for name in off)
+            message = f"Evaluations and the live view leave out: {words}."
+            await self._journal.tell(run.id, "evaluation_differs", message)
+
+    async def _policy_of(self, config: RunConfig) -> bytes | None:
+        """Return the policy that a run begins with, if it begins with another run's."""
+        if config.init_from is None:
+            return None
+        run_id, _, step = config.init_from.partition("@")
+        try:
+            source = await self._storage(runs.get_run, run_id)
+        except RunNotFoundError as error:
+            raise InputError(str(error), field="init_from") from None
+        check_transfer(config, RunConfig.model_validate(source.config))
+        return await asyncio.to_thread(read_policy, self._folder.run(source.id), step)
+
+
+def _add_run(folder: RunsFolder, policy: bytes | None, **values: Any) -> RunRecord:
+    """Add a run to the database and to the disk, or to neither."""
+    run = None
+    try:
+        with in_one_step():
+            run = runs.create_run(**values)
+            folder.run(run.id).create(run.config, policy)
+    except BaseException:
+        if run is not None:
+            folder.run(run.id).remove()
+        raise
+    return run
+
+
+def _learning_starts(config: RunConfig) -> int:
+    value = config.hyperparameters.get("learning_starts", 0)
+    assert isinstance(value, int)
+    return value
+
+
+def _describe(config: RunConfig) -> str:
+    return (
+        f"{config.algorithm} on {config.env_id}: {config.total_timesteps:,} steps, "
+        f"{config.n_envs} parallel environment{'s' if config.n_envs > 1 else ''}, "
+        f"seed {config.seed}."
+    )

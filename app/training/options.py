@@ -1,0 +1,153 @@
+"""The wrapper options of a run as a person gives them: typed, bounded, explained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.algorithms.spec import Hyperparameter
+from app.environments.spec import EnvSpec, ObservationKind
+from app.environments.wrappers import Wrappers
+from app.errors import InputError, UnknownFieldError, short
+
+_MAX_RANDOMIZED = 20
+_LARGEST = 1e300
+
+OPTIONS = (
+    Hyperparameter(
+        name="frame_stack",
+        type="int",
+        default=1,
+        min=1,
+        max=16,
+        description="How many past observations are seen together.",
+    ),
+    Hyperparameter(
+        name="normalize_observation",
+        type="bool",
+        default=False,
+        description="Scale observations to mean 0 and deviation 1, by what was seen so far.",
+    ),
+    Hyperparameter(
+        name="normalize_reward",
+        type="bool",
+        default=False,
+        description="Scale rewards by how much returns vary; the reported ones stay untouched.",
+    ),
+    Hyperparameter(
+        name="time_limit",
+        type="int",
+        default=None,
+        min=1,
+        max=1_000_000,
+        nullable=True,
+        description="Cut episodes after so many steps; null: as the environment does.",
+    ),
+    Hyperparameter(
+        name="frame_skip",
+        type="int",
+        default=1,
+        min=1,
+        max=16,
+        description="Do each action so many times.",
+    ),
+    Hyperparameter(
+        name="sticky_actions",
+        type="float",
+        default=0.0,
+        min=0.0,
+        max=0.95,
+        description="How often the last action is repeated instead of the chosen one. Training "
+        "only.",
+    ),
+    Hyperparameter(
+        name="observation_noise",
+        type="float",
+        default=0.0,
+        min=0.0,
+        max=100.0,
+        description="Deviation of the noise on every observed number. Training only.",
+    ),
+    Hyperparameter(
+        name="action_noise",
+        type="float",
+        default=0.0,
+        min=0.0,
+        max=10.0,
+        description="Deviation of the noise on continuous actions, or how often a discrete one "
+        "is replaced. Training only.",
+    ),
+)
+
+
+def read_wrappers(given: Mapping[str, Any], environment: EnvSpec) -> Wrappers:
+    """Check the options of a run.
+
+    Raises:
+        InputError: if one is unknown, out of bounds, or doesn't fit the environment.
+    """
+    known = {option.name: option for option in OPTIONS}
+    for name in given:
+        if name not in known and name != "randomize":
+            raise UnknownFieldError(f"wrappers.{name}")
+    values: dict[str, Any] = {
+        name: known[name].check(value, field=f"wrappers.{name}")
+        for name, value in given.items()
+        if name in known
+    }
+    values.setdefault("frame_stack", environment.default_frame_stack)
+    values["randomize"] = _ranges(given.get("randomize", {}))
+    wrappers = Wrappers(**values)
+    _check_fits(wrappers, environment)
+    return wrappers
+
+
+def _ranges(given: object) -> dict[str, tuple[float, float]]:
+    if not isinstance(given, Mapping) or len(given) > _MAX_RANDOMIZED:
+        raise InputError(
+            'wrappers.randomize must be an object such as {"gravity": [8.0, 12.0]} with at most '
+            f"{_MAX_RANDOMIZED} names, got {short(given)}.",
+            field="wrappers.randomize",
+        )
+    return {str(name): _range(str(name), bounds) for name, bounds in given.items()}
+
+
+def _range(name: str, bounds: object) -> tuple[float, float]:
+    field = f"wrappers.randomize.{name[:80]}"
+    if not name.isidentifier() or name.startswith("_"):
+        raise InputError(f"{name[:80]!r} is no name of an attribute.", field=field)
+    match bounds:
+        case [int() | float() as low, int() | float() as high] if _is_range(low, high):
+            return float(low), float(high)
+    raise InputError(
+        f"{field} must be a range [lowest, highest], got {short(bounds)}.", field=field
+    )
+
+
+def _is_range(low: float, high: float) -> bool:
+    are_numbers = not isinstance(low, bool) and not isinstance(high, bool)
+    return are_numbers and -_LARGEST <= low <= high <= _LARGEST
+
+
+_NEEDS = {
+    "frame_stack": (ObservationKind.BOX, ObservationKind.IMAGE),
+    "normalize_observation": (ObservationKind.BOX,),
+    "observation_noise": (ObservationKind.BOX,),
+}
+"""Which kinds of observations an option can work on."""
+
+
+def _check_fits(wrappers: Wrappers, environment: EnvSpec) -> None:
+    if wrappers.action_noise > 1 and environment.n_actions is not None:
+        raise InputError(
+            "wrappers.action_noise is how often a discrete action is replaced: from 0 to 1, "
+            f"got {wrappers.action_noise:g}.",
+            field="wrappers.action_noise",
+        )
+    off = Wrappers()
+    for name, kinds in _NEEDS.items():
+        is_used = getattr(wrappers, name) != getattr(off, name)
+        if is_used and environment.observation_kind not in kinds:
+            raise InputError(
+                f"wrappers.{name} needs {' or '.join(kinds)} observations, {environment.id} has "
+                f"{environment.observation_kind.replace('_', '-')} ones. Leave it out.",
+                field=f"wrappers.{name}",
+            )

@@ -1,0 +1,39 @@
+"""Augmented Random Search that can be watched, stopped and resumed."""
+
+from typing import Any
+
+import numpy as np
+import sb3_contrib
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+
+class StopRequestedError(Exception):
+    """The lab wants the job to end; raised where SB3 wouldn't listen."""
+
+
+class Ars(sb3_contrib.ARS):
+    """As in sb3-contrib, but its callback hears of every step and is obeyed."""
+
+    def _do_one_update(self, callback: BaseCallback, async_eval: Any) -> None:  # noqa: ANN401
+        # Before the update draws its random directions, so that a checkpoint can repeat them.
+        callback.on_rollout_start()
+        super()._do_one_update(callback, async_eval)
+
+    def set_parameters(self, *arguments: Any, **options: Any) -> None:
+        """Load the policy, and go on from its weights; sb3-contrib would begin at zero again."""
+        super().set_parameters(*arguments, **options)
+        loaded: Any = torch.nn.utils.parameters_to_vector(self.policy.parameters()).detach()
+        self.weights = loaded
+
+    def _trigger_callback(
+        self, _locals: dict[str, Any], _globals: dict[str, Any], callback: BaseCallback, n_envs: int
+    ) -> None:
+        self.num_timesteps += n_envs
+        callback.update_locals({"dones": np.array([_locals["done"]]), "infos": [_locals["info"]]})
+        if not callback.on_step():
+            raise StopRequestedError
+
+    def _update_current_progress_remaining(self, num_timesteps: int, _total: int) -> None:
+        # SB3 counts from where `learn` was called, which is not the start of a resumed run.
+        super()._update_current_progress_remaining(num_timesteps, self._total_timesteps)

@@ -1,0 +1,179 @@
+"""Notice at once when an environment misbehaves, and say how in one sentence."""
+
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+
+_NOT_THE_ENVIRONMENT = (
+    "app.worker",
+    "stable_baselines3",
+    "gymnasium.core",
+    "gymnasium.spaces",
+    "gymnasium.utils",
+    "gymnasium.wrappers",
+    "numpy",
+)
+"""Modules that call the environment, or that it calls."""
+
+
+class BadEnvironmentError(Exception):
+    """An environment did what no training survives; the message is a sentence for people."""
+
+
+class Watchful(VecEnvWrapper):
+    """Passes on what environments return if a training can use it, and else says why not.
+
+    A NaN that is let through turns up much later, as a policy that knows only NaN.
+    """
+
+    def __init__(self, envs: VecEnv, components: Sequence[str] = ()) -> None:
+        """Watch `envs`, whose observation's components may have names."""
+        super().__init__(envs)
+        self._components = components
+        self._shapes = {key: space.shape for key, space in _parts(_spaces(envs.observation_space))}
+        self._steps = np.zeros(envs.num_envs, dtype=np.int64)
+        """How long each environment's episode is."""
+
+    def reset(self) -> VecEnvObs:
+        """Begin an episode in each environment.
+
+        Raises:
+            BadEnvironmentError: if an environment raises, or begins with what can't be used.
+        """
+        self._steps[:] = 0
+        try:
+            observations = self.venv.reset()
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise self._explained(error, "reset") from error
+        self._check_observations(observations)
+        return observations
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Return what the environments answered to the last actions.
+
+        Raises:
+            BadEnvironmentError: if one of them raised, or answered what can't be used.
+        """
+        self._steps += 1
+        try:
+            observations, rewards, dones, infos = self.venv.step_wait()
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise self._explained(error, "step") from error
+        if not _is_finite(rewards):
+            where = int(np.flatnonzero(~np.isfinite(rewards))[0])
+            raise BadEnvironmentError(
+                f"The environment returned {_name(rewards[where])} as reward {self._when(where)}."
+            )
+        if dones.any():
+            self._check_ends(np.flatnonzero(dones).tolist(), infos)
+            self._steps[dones] = 0
+        self._check_observations(observations)
+        return observations, rewards, dones, infos
+
+    def _check_ends(self, ended: Sequence[int], infos: Sequence[Mapping[str, Any]]) -> None:
+        """Look at the last observations, which were replaced by the next episodes' first ones."""
+        for index in ended:
+            for key, value in _parts(infos[index]["terminal_observation"]):
+                if _shape(value) != self._shapes.get(key):
+                    raise self._wrong_shape(key, value, index)
+                if not _is_finite(value):
+                    raise self._not_finite(key, value, index)
+
+    def _wrong_shape(self, key: str | None, value: Any, index: int) -> BadEnvironmentError:  # noqa: ANN401 - whatever is observed
+        return BadEnvironmentError(
+            f"The environment returned an observation{_of(key)} of shape {_shape(value)} "
+            f"{self._when(index)}; its observation space says {self._shapes.get(key)}."
+        )
+
+    def _check_observations(self, observations: VecEnvObs) -> None:
+        for key, batch in _parts(observations):
+            if not _is_finite(batch):
+                index = next(i for i, one in enumerate(batch) if not _is_finite(one))
+                raise self._not_finite(key, batch[index], index)
+
+    def _not_finite(self, key: str | None, observation: Any, index: int) -> BadEnvironmentError:  # noqa: ANN401 - an array of any type
+        flat = np.ravel(observation)
+        component = int(np.flatnonzero(~np.isfinite(flat))[0])
+        name = self._components[component] if component < len(self._components) else None
+        called = f" ('{name}')" if name and key is None else ""
+        return BadEnvironmentError(
+            f"The environment returned {_name(flat[component])} in observation component "
+            f"{component}{called}{_of(key)} {self._when(index)}."
+        )
+
+    def _when(self, index: int) -> str:
+        step = int(self._steps[index])
+        when = f"at step {step:,} of an episode" if step else "at the beginning of an episode"
+        return when if self.num_envs == 1 else f"{when} (environment {index + 1})"
+
+    def _explained(self, error: Exception, call: str) -> BadEnvironmentError:
+        """Say where in the environment's own code an exception comes from."""
+        frames = list(traceback.walk_tb(error.__traceback__))
+        index = _index(frames)
+        if frames[-1][0].f_code.co_name == "_save_obs":
+            for key, value in _parts(frames[-1][0].f_locals["obs"]):
+                if _shape(value) != self._shapes.get(key):
+                    return self._wrong_shape(key, value, index)
+        what = f"{type(error).__name__}: {error}".removesuffix(": ").partition("\n")[0]
+        own = [(frame, line) for frame, line in frames if not _is_foreign(frame)]
+        if not own:
+            return BadEnvironmentError(
+                f"What the environment returned from {call} {self._when(index)} can't be used "
+                f"({what})."
+            )
+        frame, line = own[-1]
+        place = f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
+        return BadEnvironmentError(f"The environment raised {what} {self._when(index)} ({place}).")
+
+
+def _parts(observation: Any) -> Iterable[tuple[str | None, Any]]:  # noqa: ANN401 - whatever is observed
+    """Return each array of an observation, with its key if it has one."""
+    if isinstance(observation, np.ndarray):
+        return ((None, observation),)
+    return observation.items() if isinstance(observation, Mapping) else ((None, observation),)
+
+
+def _spaces(space: gym.Space[Any]) -> Any:  # noqa: ANN401 - a space or several with their keys
+    return space.spaces if isinstance(space, gym.spaces.Dict) else space
+
+
+def _shape(value: Any) -> tuple[int, ...]:  # noqa: ANN401 - whatever is observed
+    try:
+        return value.shape if isinstance(value, np.ndarray) else np.shape(value)
+    except ValueError:  # lists of different lengths
+        return (len(value),)
+
+
+def _is_finite(values: Any) -> bool:  # noqa: ANN401 - an array of any type
+    values = np.asarray(values)
+    # Faster than `all` for the small arrays that most environments return.
+    return values.dtype.kind != "f" or bool(np.count_nonzero(np.isfinite(values)) == values.size)
+
+
+def _name(value: float) -> str:
+    return "NaN" if np.isnan(value) else "infinity" if value > 0 else "minus infinity"
+
+
+def _of(key: str | None) -> str:
+    return "" if key is None else f" of '{key}'"
+
+
+def _is_foreign(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__", ""))
+    return any(module == name or module.startswith(f"{name}.") for name in _NOT_THE_ENVIRONMENT)
+
+
+def _index(frames: Sequence[tuple[FrameType, int]]) -> int:
+    """Find out which of the environments it was: the one that the batch was busy with."""
+    return next((f.f_locals["env_idx"] for f, _ in frames if "env_idx" in f.f_locals), 0)

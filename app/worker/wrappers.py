@@ -1,0 +1,191 @@
+"""Put a run's options around one environment.
+
+All randomness comes from the environment's own generator, so that an episode can be replayed.
+"""
+
+from typing import Any, SupportsFloat
+
+import gymnasium as gym
+import numpy as np
+
+from app.environments.wrappers import Wrappers
+
+_Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
+_Reset = tuple[Any, dict[str, Any]]
+
+
+def wrap(env: gym.Env[Any, Any], options: Wrappers) -> gym.Env[Any, Any]:
+    """Return the environment with the options that concern a single one."""
+    if options.randomize:
+        env = Randomized(env, options.randomize)
+    if options.frame_skip > 1:
+        env = FrameSkip(env, options.frame_skip)
+    if options.sticky_actions:
+        env = StickyActions(env, options.sticky_actions)
+    if options.action_noise:
+        env = NoisyActions(env, options.action_noise)
+    if options.observation_noise:
+        env = NoisyObservations(env, options.observation_noise)
+    return env
+
+
+class _Wrapper(gym.Wrapper[Any, Any, Any, Any]):
+    @property
+    def _random(self) -> np.random.Generator:
+        return self.unwrapped.np_random
+
+
+class Randomized(_Wrapper):
+    """Draws some of the environment's attributes anew for every episode."""
+
+    def __init__(self, env: gym.Env[Any, Any], ranges: Any) -> None:  # noqa: ANN401
+        super().__init__(env)
+        self._ranges = {name: (float(low), float(high)) for name, (low, high) in ranges.items()}
+        for name in self._ranges:
+            value = getattr(env.unwrapped, name, None)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise TypeError(
+                    f"wrappers.randomize: {type(env.unwrapped).__name__} has no number {name!r}."
+                )
+
+    def reset(self, **arguments: Any) -> _Reset:
+        """Begin an episode in a slightly different world."""
+        if (seed := arguments.get("seed")) is not None:
+            self.unwrapped.np_random = np.random.default_rng(seed)
+        for name, (low, high) in self._ranges.items():
+            setattr(self.unwrapped, name, float(self._random.uniform(low, high)))
+        self._settle()
+        return self.env.reset(**arguments)
+
+    def _settle(self) -> None:
+        """Bring what CartPole derives from its masses and length in line with them."""
+        world: Any = self.unwrapped
+        if hasattr(world, "polemass_length"):
+            world.total_mass = world.masspole + world.masscart
+            world.polemass_length = world.masspole * world.length
+
+
+class FrameSkip(_Wrapper):
+    """Does each action several times and adds up the rewards."""
+
+    def __init__(self, env: gym.Env[Any, Any], times: int) -> None:
+        super().__init__(env)
+        self._times = times
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
+        """Do the action again and again, or until the episode ends."""
+        total = 0.0
+        for _ in range(self._times):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            total += float(reward)
+            if terminated or truncated:
+                break
+        return observation, total, terminated, truncated, info
+
+
+class StickyActions(_Wrapper):
+    """Repeats the last action now and then instead of doing the chosen one."""
+
+    def __init__(self, env: gym.Env[Any, Any], probability: float) -> None:
+        super().__init__(env)
+        self._probability = probability
+        self._last: Any = None
+
+    def reset(self, **arguments: Any) -> _Reset:
+        """Begin an episode with nothing to repeat."""
+        self._last = None
+        return self.env.reset(**arguments)
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
+        """Do the action, or the last one."""
+        if self._last is None or self._random.random() >= self._probability:
+            self._last = action
+        return self.env.step(self._last)
+
+
+class NoisyActions(_Wrapper):
+    """Adds noise to continuous actions and replaces discrete ones now and then."""
+
+    def __init__(self, env: gym.Env[Any, Any], amount: float) -> None:
+        super().__init__(env)
+        self._amount = amount
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
+        """Do something close to the action."""
+        return self.env.step(self._disturbed(action))
+
+    def _disturbed(self, action: Any) -> Any:  # noqa: ANN401 - whatever the environment takes
+        space = self.env.action_space
+        if isinstance(space, gym.spaces.Box):
+            noise = self._random.normal(0.0, self._amount, space.shape)
+            return np.clip(action + noise, space.low, space.high).astype(space.dtype)
+        if self._random.random() >= self._amount:
+            return action
+        if isinstance(space, gym.spaces.Discrete):
+            return int(space.start + self._random.integers(space.n))
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            return self._random.integers(space.nvec)
+        return self._random.integers(2, size=space.shape)
+
+
+class NoisyObservations(_Wrapper):
+    """Adds noise to what is observed."""
+
+    def __init__(self, env: gym.Env[Any, Any], deviation: float) -> None:
+        super().__init__(env)
+        space = env.observation_space
+        if not isinstance(space, gym.spaces.Box) or not np.issubdtype(space.dtype, np.floating):
+            raise ValueError("wrappers.observation_noise needs observations of real numbers.")
+        self._deviation = deviation
+
+    def reset(self, **arguments: Any) -> _Reset:
+        """Begin an episode."""
+        observation, info = self.env.reset(**arguments)
+        return self._disturbed(observation), info
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
+        """Act and see it a little wrong."""
+        observation, *rest = self.env.step(action)
+        return self._disturbed(observation), *rest
+
+    def _disturbed(self, observation: Any) -> Any:  # noqa: ANN401 - whatever is observed
+        noise = self._random.normal(0.0, self._deviation, observation.shape)
+        return (observation + noise).astype(observation.dtype)
+
+
+class Masked(_Wrapper):
+    """Offers MaskablePPO the actions that are allowed, where the environment says so."""
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self._mask: Any = None
+        self._all = np.ones(_mask_size(env.action_space), dtype=bool)
+
+    def reset(self, **arguments: Any) -> _Reset:
+        """Begin an episode and note what is allowed."""
+        observation, info = self.env.reset(**arguments)
+        self._mask = info.get("action_mask")
+        return observation, info
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
+        """Act and note what is allowed next."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._mask = info.get("action_mask")
+        return observation, reward, terminated, truncated, info
+
+    def action_masks(self) -> Any:  # noqa: ANN401 - one truth value for each action
+        """Return which actions are allowed now."""
+        own = getattr(self.env.unwrapped, "action_masks", None)
+        if own is not None:
+            return own()
+        return self._all if self._mask is None else np.asarray(self._mask, dtype=bool)
+
+
+def _mask_size(space: gym.Space[Any]) -> int:
+    match space:
+        case gym.spaces.Discrete():
+            return int(space.n)
+        case gym.spaces.MultiDiscrete():
+            return int(space.nvec.sum())
+        case _:
+            return 2 * int(np.prod(space.shape or ()))

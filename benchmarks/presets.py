@@ -1,0 +1,150 @@
+"""Measure what the presets reach: train each with several seeds, then play 100 episodes.
+
+`make presets` measures those without a result; `make presets only="CartPole-v1 PPO fast"` one.
+Scores are those of the policy at the end of training, played greedily on unseen seeds. Seconds are
+processor time of the training process, which other work on the machine hardly changes.
+"""
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from app.algorithms.catalogue import get_algorithm
+from app.environments.catalogue import get_environment
+from app.presets.catalogue import MEASURED, TUNED, presets_for
+from app.presets.spec import PresetName
+from app.training.config import RunConfig, RunRequest
+
+EPISODES = 100
+UNSEEN = 1_000_000
+"""Evaluation begins at this seed, far from those of training."""
+PAGE = Path(__file__).parent.parent / "docs" / "presets.md"
+_TABLE = """| environment | algorithm | preset | steps | score of each seed | mean | time |
+|---|---|---|---|---|---|---|
+"""
+
+
+def main() -> None:
+    """Measure and write down, seed by seed."""
+    arguments = _read_arguments()
+    if arguments.docs:
+        PAGE.write_text(page())
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(
+        arguments.jobs, mp_context=context, initializer=_be_modest, max_tasks_per_child=1
+    ) as pool:
+        running = {
+            pool.submit(measure, key, seed): (key, seed)
+            for key, seed in _missing(arguments.only, arguments.seeds)
+        }
+        print(f"{len(running)} trainings", flush=True)
+        for number, future in enumerate(as_completed(running), start=1):
+            key, seed = running[future]
+            found = future.result()
+            _write_down(key, found)
+            print(f"{number}/{len(running)} {key}, seed {seed}: {found}", flush=True)
+    PAGE.write_text(page())
+
+
+def measure(key: str, seed: int) -> dict[str, float]:
+    """Train one preset with one seed and return what came of it."""
+    import torch
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    from app.worker.evaluate import play_episodes
+    from app.worker.models import build_model, load_weights, save_weights
+    from app.worker.pipeline import make_evaluation_envs, make_training_envs
+
+    torch.set_num_threads(1)
+    env_id, algorithm, name = key.split()
+    request = RunRequest(env_id=env_id, algorithm=algorithm, preset=PresetName(name), seed=seed)
+    config = RunConfig.from_request(request)
+    setup = config.setup()
+    began, began_cpu = time.perf_counter(), time.process_time()
+    envs = make_training_envs(setup, config.n_envs)
+    model = build_model(setup, envs, seed=seed)
+    model.learn(config.total_timesteps)
+    seconds = time.process_time() - began_cpu
+    wall = time.perf_counter() - began
+    judged = make_evaluation_envs(setup)
+    assert not isinstance(judged, VecNormalize) or not judged.training
+    load_weights(model, judged, save_weights(model, envs))
+    found = play_episodes(model, judged, EPISODES, seed=UNSEEN, deterministic=True)
+    return {
+        "seed": seed,
+        "score": round(sum(found.returns) / EPISODES, 2),
+        "lowest": round(min(found.returns), 2),
+        "steps": model.num_timesteps,
+        "seconds": round(seconds, 1),
+        "wall_seconds": round(wall, 1),
+    }
+
+
+def page() -> str:
+    """Return docs/presets.md with its table as the results stand."""
+    words = PAGE.read_text().partition(_TABLE)[0]
+    written = json.loads(MEASURED.read_text())
+    rows = [_row(key, written.get(key, [])) for key in _keys()]
+    return words + _TABLE + "\n".join(rows) + "\n"
+
+
+def _row(key: str, found: list[dict[str, float]]) -> str:
+    env_id, algorithm, name = key.split()
+    cells = [env_id, algorithm, PresetName(name).label]
+    if not found:
+        return f"| {' | '.join(cells)} | not measured yet | | | |"
+    scores = [one["score"] for one in found]
+    seconds = sorted(one["seconds"] for one in found)[len(found) // 2]
+    cells += [
+        f"{found[0]['steps']:,}",
+        ", ".join(f"{score:,.1f}" for score in scores),
+        f"{sum(scores) / len(scores):,.1f}",
+        f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _keys() -> Iterator[str]:
+    for env_id, algorithm in TUNED:
+        for name in presets_for(get_environment(env_id), get_algorithm(algorithm)):
+            yield f"{env_id} {algorithm} {name}"
+
+
+def _missing(only: str, seeds: int) -> Iterator[tuple[str, int]]:
+    written = json.loads(MEASURED.read_text())
+    for key in _keys():
+        done = {found["seed"] for found in written.get(key, ())}
+        for seed in range(1, seeds + 1):
+            if key.startswith(only) and seed not in done:
+                yield key, seed
+
+
+def _write_down(key: str, found: dict[str, float]) -> None:
+    written = json.loads(MEASURED.read_text())
+    seeds = [*written.get(key, ()), found]
+    written[key] = sorted(seeds, key=lambda one: one["seed"])
+    MEASURED.write_text(json.dumps(dict(sorted(written.items())), indent=1) + "\n")
+
+
+def _be_modest() -> None:
+    os.environ["SDL_VIDEODRIVER"] = "dummy"
+    os.nice(15)
+
+
+def _read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="env id, algorithm, preset, or the first of it")
+    parser.add_argument("--docs", action="store_true", help="only write docs/presets.md anew")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.training.going_on import NoGoodCheckpointError, go_on
+from storage import metrics, runs
+from storage.database import open_database
+from storage.metrics import MetricsWriter
+from storage.records import RunRecord
+from storage.run_folder import RunFolder, RunsFolder
+
+LINE = {"timesteps": 100, "vec_steps": 100, "updates": 1, "episode": 1, "elapsed_s": 0.5}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunRecord]:
+    database = open_database(tmp_path / "lab.db")
+    yield runs.create_run(name="A run", env_id="CartPole-v1", algorithm="PPO", config={})
+    database.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, run: RunRecord) -> RunFolder:
+    """A run with twelve lines and checkpoints at steps 100 and 200, after four and eight."""
+    folder = RunsFolder(tmp_path).run(run.id)
+    folder.create({})
+    writer = MetricsWriter(folder.metrics)
+    writer.append([LINE] * 12)
+    writer.close()
+    folder.save_checkpoint(b"first", {"timesteps": 100, "lines": 4}, keep=3)
+    folder.save_checkpoint(b"second", {"timesteps": 200, "lines": 8}, keep=3)
+    return folder
+
+
+def remove_it(checkpoint: Path) -> None:
+    checkpoint.unlink()
+
+
+def remove_its_facts(checkpoint: Path) -> None:
+    checkpoint.with_suffix(".json").unlink()
+
+
+def empty_it(checkpoint: Path) -> None:
+    checkpoint.write_bytes(b"")
+
+
+def cut_it(checkpoint: Path) -> None:
+    checkpoint.write_bytes(checkpoint.read_bytes()[:3])
+
+
+def empty_its_facts(checkpoint: Path) -> None:
+    checkpoint.with_suffix(".json").write_bytes(b"")
+
+
+def replace_its_facts(checkpoint: Path) -> None:
+    checkpoint.with_suffix(".json").write_bytes(b'["sha256"]')
+
+
+BREAKAGES = [remove_it, remove_its_facts, empty_it, cut_it, empty_its_facts, replace_its_facts]
+
+
+def test_a_run_goes_on_from_its_newest_checkpoint(run: RunRecord, folder: RunFolder) -> None:
+    there = go_on(run, folder)
+
+    assert there.checkpoint.timesteps == 200
+    assert there.run.progress.timesteps == 200
+    assert there.dropped == 4
+    assert [line["n"] for line in metrics.read_lines(folder.metrics)] == list(range(1, 9))
+
+
+@pytest.mark.parametrize("break_it", BREAKAGES)
+def test_a_broken_checkpoint_is_left_out(
+    run: RunRecord, folder: RunFolder, break_it: Callable[[Path], None]
+) -> None:
+    break_it(folder.checkpoints[-1].path)
+
+    there = go_on(run, folder)
+
+    assert there.checkpoint.timesteps == 100
+    assert there.dropped == 8
+    assert [line["n"] for line in metrics.read_lines(folder.metrics)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("break_it", BREAKAGES)
+def test_without_a_good_checkpoint_nothing_is_touched(
+    run: RunRecord, folder: RunFolder, break_it: Callable[[Path], None]
+) -> None:
+    for checkpoint in folder.checkpoints:
+        break_it(checkpoint.path)
+
+    with pytest.raises(NoGoodCheckpointError, match="None of its checkpoints can be read"):
+        go_on(run, folder)
+
+    assert len(metrics.read_lines(folder.metrics)) == 12
+
+
+def test_lines_that_cannot_be_read_are_counted(run: RunRecord, folder: RunFolder) -> None:
+    raw = folder.metrics.read_bytes().splitlines(keepends=True)
+    folder.metrics.write_bytes(b"".join([b"\x00\n", *raw[1:], b"\xff"]))
+
+    there = go_on(run, folder)
+
+    assert there.unreadable == 1
+    assert [line["n"] for line in there.lines] == list(range(2, 9))

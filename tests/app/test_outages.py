@@ -1,0 +1,255 @@
+"""The disk is full, the database is locked, files are broken: nothing shown is lost."""
+
+import json
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab_server import LabServer, is_alive, wait_until
+
+pytestmark = pytest.mark.slow
+
+Start = Callable[..., LabServer]
+
+SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
+LONG: dict[str, Any] = {"total_timesteps": 5_000_000, "hyperparameters": SMALL, "start": True}
+SETTINGS = {"RL_LAB_WARM_WORKERS": "0"}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 24 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"A small disk can't be mounted here: {error}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Write a file until there is no room for another byte."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"\0" * 4_096)
+    return filler
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[Callable[[], None]]:
+    """Lock a database as another program would; yields what lets it go."""
+    connection = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        yield lambda: connection.rollback()
+    finally:
+        connection.close()
+
+
+def lines_of(lab: LabServer, run_id: str, query: str = "") -> list[dict[str, Any]]:
+    answer = lab.api.get(f"/runs/{run_id}/metrics{query}")
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+def written_status(lab: LabServer, run_id: str) -> str:
+    """Return what the database says, and not what the server shows."""
+    with sqlite3.connect(f"file:{lab.folder / 'lab.db'}?mode=ro", uri=True) as database:
+        row = database.execute("SELECT status FROM runs WHERE id = ?", (run_id,)).fetchone()
+    status: str = row[0]
+    return status
+
+
+def resume_and_complete(lab: LabServer, run_id: str, *, more: int = 3_000) -> dict[str, Any]:
+    """Let a run go on for a little while."""
+    budget = lab.get(run_id)["timesteps"] + more
+    answer = lab.api.patch(f"/runs/{run_id}", json={"total_timesteps": budget})
+    assert answer.status_code == 200, answer.text
+    answer = lab.api.post(f"/runs/{run_id}/resume")
+    assert answer.status_code == 202, answer.text
+    ended = lab.wait_for(run_id, "completed", "failed", "interrupted")
+    assert ended["status"] == "completed", ended["error"]
+    return ended
+
+
+def are_without_gaps(lines: list[dict[str, Any]]) -> bool:
+    episodes = [line["episode"] for line in lines if "reward" in line]
+    numbers_match = [line["n"] for line in lines] == list(range(1, len(lines) + 1))
+    return numbers_match and episodes == list(range(1, len(episodes) + 1))
+
+
+def test_a_full_disk_interrupts_a_run_that_goes_on_once_there_is_room(
+    small_disk: Path, start_server: Start
+) -> None:
+    lab = start_server(small_disk / "runs", **SETTINGS)
+    run = lab.create(**LONG)
+    lab.wait_for_steps(run["id"], 5_000)
+    path = lab.folder / run["id"] / "metrics.jsonl"
+
+    filler = fill(small_disk)
+    interrupted = lab.wait_for(run["id"], "interrupted", "failed")
+    shown = lines_of(lab, run["id"])
+    refused = lab.api.post("/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO"})
+    too_early = lab.api.post(f"/runs/{run['id']}/resume")
+
+    assert interrupted["status"] == "interrupted"
+    assert "No space left on device" in interrupted["error"]
+    assert [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] == shown
+    assert path.read_bytes().endswith(b"\n")
+    assert are_without_gaps(shown)
+    assert refused.status_code in {422, 503}
+    assert len(lab.api.get("/runs").json()["items"]) == 1
+    assert too_early.status_code == 503
+    assert not lab.workers()
+
+    filler.unlink()
+    wait_until(lambda: written_status(lab, run["id"]) == "interrupted")
+    ended = resume_and_complete(lab, run["id"])
+
+    assert sum("No space left on device" in text for text in lab.messages(run["id"])) == 1
+    assert are_without_gaps(lines_of(lab, run["id"]))
+    assert ended["timesteps"] > interrupted["timesteps"]
+    assert lab.train(total_timesteps=500)["status"] == "completed"
+
+
+def test_a_lock_of_two_seconds_only_takes_two_seconds(start_server: Start) -> None:
+    lab = start_server(**SETTINGS)
+    run = lab.create(**LONG)
+    lab.wait_for_steps(run["id"], 1_000)
+
+    with locked(lab.folder / "lab.db") as let_go:
+        threading.Timer(2, let_go).start()
+        created = lab.api.post("/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO"})
+
+    assert created.status_code == 201
+    assert lab.get(run["id"])["status"] == "running"
+
+
+def test_a_locked_database_stops_no_run_and_everything_is_written_afterwards(
+    start_server: Start,
+) -> None:
+    lab = start_server(RL_LAB_WORKERS="2", **SETTINGS)
+    long = lab.create(**LONG)
+    short = lab.create(**{**LONG, "total_timesteps": 30_000})
+    lab.wait_for_steps(long["id"], 1_000)
+    lab.wait_for_steps(short["id"], 1_000)
+
+    with locked(lab.folder / "lab.db") as let_go:
+        refused = lab.api.post("/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO"})
+        ended = lab.wait_for(short["id"], "completed", "failed", "interrupted")
+        lines = len(lines_of(lab, long["id"]))
+        wait_until(lambda: len(lines_of(lab, long["id"])) > lines)
+        waits_for_its_end = written_status(lab, short["id"])
+        let_go()
+
+    assert refused.status_code == 503
+    assert refused.json()["error"]["code"] == "not_written"
+    assert "another program has locked it" in refused.json()["error"]["message"]
+    assert ended["status"] == "completed"
+    assert waits_for_its_end == "running"
+    wait_until(lambda: written_status(lab, short["id"]) == "completed")
+    assert sum("Training complete" in text for text in lab.messages(short["id"])) == 1
+    assert lab.get(short["id"])["timesteps"] == ended["timesteps"] >= 30_000
+    assert lab.get(long["id"])["status"] == "running"
+    assert len(lab.api.get("/runs").json()["items"]) == 2
+    assert lab.train(total_timesteps=500)["status"] == "completed"
+
+
+def test_what_is_asked_for_while_the_database_is_locked_happens_or_is_refused(
+    start_server: Start,
+) -> None:
+    lab = start_server(RL_LAB_WORKER_SILENCE="5", **SETTINGS)
+    run = lab.create(**LONG)
+    waiting = lab.create(total_timesteps=500, hyperparameters=SMALL)
+    lab.wait_for_steps(run["id"], 1_000)
+
+    with locked(lab.folder / "lab.db") as let_go:
+        paused = lab.api.post(f"/runs/{run['id']}/pause")
+        refused = lab.api.post(f"/runs/{waiting['id']}/start")
+        refused_again = lab.api.patch(f"/runs/{waiting['id']}", json={"name": "Another"})
+        let_go()
+
+    assert paused.status_code == 202
+    assert {refused.status_code, refused_again.status_code} == {503}
+    # Its worker was silent for longer than it may be, because nobody could write down what it said.
+    assert lab.wait_for(run["id"], "paused", "failed")["status"] == "paused"
+    assert lab.get(waiting["id"])["status"] == "created"
+    lab.api.post(f"/runs/{run['id']}/stop")
+    lab.api.post(f"/runs/{waiting['id']}/start")
+    assert lab.wait_for(waiting["id"], "completed")["status"] == "completed"
+
+
+def stopped_run(lab: LabServer) -> dict[str, Any]:
+    """Return a run with a checkpoint and a few hundred lines."""
+    run = lab.create(**LONG)
+    lab.wait_for_steps(run["id"], 5_000)
+    lab.api.post(f"/runs/{run['id']}/stop")
+    return lab.wait_for(run["id"], "stopped")
+
+
+def test_broken_metrics_are_left_out_and_told(server: LabServer) -> None:
+    run = stopped_run(server)
+    lines = lines_of(server, run["id"])
+    path = server.folder / run["id"] / "metrics.jsonl"
+    raw = path.read_bytes().splitlines(keepends=True)
+
+    path.write_bytes(b"".join([*raw[:2], b"\x00" * 50 + b"\n", *raw[3:], b"\xff\n", raw[0][:20]]))
+
+    readable = [line for line in lines if line["n"] != 3]
+    assert lines_of(server, run["id"]) == readable
+    assert lines_of(server, run["id"], "?tail=3")[-1] == lines[-1]
+    assert lines_of(server, run["id"], "?max_points=50")
+    with server.stream(f"/runs/{run['id']}/stream?all=1&after=0") as stream:
+        assert [event for event in stream if event["event"] == "end"]
+    resume_and_complete(server, run["id"])
+    numbers = [line["n"] for line in lines_of(server, run["id"])]
+    assert numbers == [n for n in range(1, numbers[-1] + 1) if n != 3]
+    assert "Lines of metrics that can't be read are left out: 1." in server.messages(run["id"])
+
+
+def test_without_any_good_checkpoint_a_run_says_so_and_loses_nothing(server: LabServer) -> None:
+    run = stopped_run(server)
+    lines = lines_of(server, run["id"])
+    folder = server.folder / run["id"] / "checkpoints"
+
+    for zip_file in folder.glob("*.zip"):
+        zip_file.write_bytes(b"")
+    for name in ("*.zip", "*.json"):
+        refused = server.api.post(f"/runs/{run['id']}/resume")
+        assert refused.status_code == 409
+        assert "has no checkpoint" in refused.json()["error"]["message"]
+        assert lines_of(server, run["id"]) == lines
+        assert server.api.get(f"/runs/{run['id']}").status_code == 200
+        for file in folder.glob(name):
+            file.unlink()
+
+
+def test_two_runs_outlive_their_server(start_server: Start, tmp_path: Path) -> None:
+    first = start_server(tmp_path / "lab", RL_LAB_WORKERS="2", **SETTINGS)
+    ids = [first.create(**LONG, seed=seed)["id"] for seed in (1, 2)]
+    for run_id in ids:
+        first.wait_for_steps(run_id, 3_000)
+    shown = {run_id: lines_of(first, run_id) for run_id in ids}
+    workers = first.workers()
+
+    first.kill()
+    wait_until(lambda: not any(is_alive(worker) for worker in workers))
+    second = start_server(tmp_path / "lab", RL_LAB_WORKERS="2", **SETTINGS)
+
+    for run_id in ids:
+        assert second.get(run_id)["status"] == "interrupted"
+        assert lines_of(second, run_id)[: len(shown[run_id])] == shown[run_id]
+        resume_and_complete(second, run_id)
+        assert are_without_gaps(lines_of(second, run_id))
+        assert sum("were dropped" in text for text in second.messages(run_id)) == 1

@@ -1,0 +1,106 @@
+import pytest
+
+from app.algorithms.catalogue import get_algorithm
+from app.algorithms.schedule import Schedule, read_schedule
+from app.errors import InputError
+from app.worker.schedules import PiecewiseLinear
+
+
+def at(schedule: Schedule, progress: float) -> float:
+    """Return what Stable-Baselines3 is told, which counts what remains."""
+    return PiecewiseLinear(schedule.points)(1.0 - progress)
+
+
+def test_a_line_falls_from_start_to_end() -> None:
+    schedule = read_schedule("1e-3 -> 0")
+
+    assert schedule is not None
+    assert [at(schedule, progress) for progress in (0.0, 0.25, 1.0)] == [1e-3, 0.75e-3, 0.0]
+
+
+def test_a_line_can_wait_before_it_falls() -> None:
+    schedule = read_schedule({"start": 1.0, "end": 0.0, "from": 0.5})
+
+    assert schedule is not None
+    assert [at(schedule, progress) for progress in (0.0, 0.5, 0.75, 1.0)] == [1.0, 1.0, 0.5, 0.0]
+
+
+def test_points_are_joined_by_lines_and_hold_at_the_ends() -> None:
+    schedule = read_schedule("0.2: 1.0, 0.6: 0.5")
+
+    assert schedule is not None
+    found = [at(schedule, progress) for progress in (0.0, 0.2, 0.4, 0.6, 1.0)]
+    assert found == pytest.approx([1.0, 1.0, 0.75, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("text", ["0.001 -> 0", "0: 0.001, 0.5: 0.0005, 1: 0.0001"])
+def test_a_schedule_is_written_as_it_is_read(text: str) -> None:
+    assert str(read_schedule(text)) == text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "fast",
+        "",
+        "1 ->",
+        "0: 1, 0: 2",
+        "0.5: 1, 0.2: 1",
+        "0: 1, 2: 1",
+        {"points": []},
+        {"points": [[0]]},
+        {"points": "no"},
+        {"points": [[0, True]]},
+        {"points": [[i / 50, 1.0] for i in range(50)]},
+        {"start": 1},
+        {"start": 1, "end": 0, "from": 2},
+        {"start": "1", "end": 0},
+        {"start": 1, "end": 0, "then": 1},
+        {"start": 10**400, "end": 0},
+        {"points": [[0, float("inf")]]},
+        "1_0e-5 -> 0",
+        "nan -> 0",
+        {},
+        5,
+        None,
+    ],
+)
+def test_what_is_no_schedule_is_none(given: object) -> None:
+    assert read_schedule(given) is None
+
+
+def test_every_point_of_a_schedule_must_be_within_bounds() -> None:
+    ppo = get_algorithm("PPO")
+
+    whole = ppo.complete({"learning_rate": {"start": 1e-3, "end": 0}})
+    with pytest.raises(InputError, match="at every point") as refused:
+        ppo.complete({"learning_rate": "0.001 -> 7"})
+
+    assert whole["learning_rate"] == Schedule(((0.0, 1e-3), (1.0, 0.0)))
+    assert refused.value.field == "hyperparameters.learning_rate"
+
+
+def test_only_what_sb3_takes_as_a_function_can_be_scheduled() -> None:
+    schedulable = {
+        (spec, parameter.name)
+        for spec in ("PPO", "DQN", "ARS", "SAC")
+        for parameter in get_algorithm(spec).hyperparameters
+        if parameter.schedulable
+    }
+
+    assert schedulable == {
+        ("PPO", "learning_rate"),
+        ("PPO", "clip_range"),
+        ("PPO", "clip_range_vf"),
+        ("DQN", "learning_rate"),
+        ("ARS", "learning_rate"),
+        ("ARS", "delta_std"),
+        ("SAC", "learning_rate"),
+    }
+    with pytest.raises(InputError, match="gamma must be a number"):
+        get_algorithm("PPO").complete({"gamma": "0.9 -> 0.99"})
+
+
+def test_a_schedule_of_nothing_but_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="0 all the time"):
+        get_algorithm("PPO").complete({"learning_rate": "0 -> 0"})

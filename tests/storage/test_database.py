@@ -1,0 +1,70 @@
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from peewee import Database, OperationalError
+
+from storage import events, runs
+from storage.database import in_one_step, naming_outages, open_database
+from storage.errors import DatabaseLockedError, DiskFullError
+from storage.records import RunFilter
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = open_database(tmp_path / "lab.db")
+    yield opened
+    opened.close()
+
+
+def add_run() -> str:
+    return runs.create_run(name="A", env_id="CartPole-v1", algorithm="PPO", config={}).id
+
+
+def test_a_lock_is_named_and_reading_goes_on(database: Database, tmp_path: Path) -> None:
+    run_id = add_run()
+    other = sqlite3.connect(tmp_path / "lab.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+
+    with (
+        pytest.raises(DatabaseLockedError, match="another program has locked it"),
+        naming_outages(),
+    ):
+        add_run()
+    with (
+        pytest.raises(DatabaseLockedError),
+        naming_outages(),
+        in_one_step(),
+    ):
+        add_run()
+
+    assert runs.get_run(run_id).id == run_id
+    other.close()
+    assert add_run()
+
+
+def _add_too_much(run_id: str) -> None:
+    with in_one_step():
+        add_run()
+        events.add_event(run_id, "note", "x" * 100_000)
+
+
+def test_a_full_disk_is_named_and_leaves_nothing_half_done(database: Database) -> None:
+    run_id = add_run()
+    pages = database.execute_sql("PRAGMA page_count").fetchone()[0]
+    database.execute_sql(f"PRAGMA max_page_count = {pages + 2}")
+
+    with pytest.raises(DiskFullError, match="disk is full"), naming_outages():
+        _add_too_much(run_id)
+
+    assert len(runs.list_runs(RunFilter()).items) == 1
+    assert events.list_events(run_id) == ()
+    database.execute_sql("PRAGMA max_page_count = 100000")
+    events.add_event(run_id, "note", "x" * 100_000)
+    assert len(events.list_events(run_id)) == 1
+
+
+def test_a_mistake_of_ours_keeps_its_name(database: Database) -> None:
+    with pytest.raises(OperationalError, match="no such table"), naming_outages():
+        database.execute_sql("SELECT * FROM nowhere")

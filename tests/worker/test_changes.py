@@ -1,0 +1,94 @@
+"""What `apply_change` does to real models."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+from typing import Any
+
+import pytest
+import torch
+
+from app.algorithms.schedule import Schedule
+from app.training.config import RunConfig, RunRequest
+from app.worker import messages
+from app.worker.changes import apply_change, optimizers
+from app.worker.models import build_model, save_model
+from app.worker.pipeline import make_training_envs
+
+torch.set_num_threads(1)
+
+
+def model_of(algorithm: str, env_id: str = "Pendulum-v1", **values: Any) -> Any:
+    request = RunRequest(
+        env_id=env_id,
+        algorithm=algorithm,
+        hyperparameters={"net_arch": [8], **values},
+    )
+    setup = RunConfig.from_request(request).setup()
+    return build_model(setup, make_training_envs(setup, 1), seed=1)
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "SAC", "TD3", "TQC"])
+def test_a_learning_rate_reaches_schedule_and_optimisers(algorithm: str) -> None:
+    model = model_of(algorithm)
+
+    apply_change(model, messages.Change(learning_rate=0.123))
+
+    assert model.lr_schedule(0.5) == 0.123
+    rates = {group["lr"] for one in optimizers(model) for group in one.param_groups}
+    assert rates == {0.123}
+
+
+def test_a_schedule_goes_on_from_where_the_run_is() -> None:
+    model = model_of("PPO")
+    model._current_progress_remaining = 0.25
+
+    apply_change(model, messages.Change(learning_rate=Schedule(((0.0, 1.0), (1.0, 0.0)))))
+
+    assert model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(0.25)
+
+
+def test_an_entropy_that_was_found_automatically_becomes_fixed() -> None:
+    model = model_of("SAC", learning_starts=0, batch_size=16)
+    model.learn(30, log_interval=None)
+    assert model.ent_coef_optimizer is not None
+
+    apply_change(model, messages.Change(ent_coef=0.5))
+    model.learn(10, log_interval=None, reset_num_timesteps=False)
+
+    assert model.ent_coef_optimizer is None
+    assert float(model.ent_coef_tensor) == 0.5
+    assert model.logger.name_to_value["train/ent_coef"] == 0.5
+
+
+def test_a_saved_model_is_read_where_this_program_is_not(tmp_path: Path) -> None:
+    model = model_of("PPO", learning_rate="1e-3 -> 0", clip_range="0: 0.2, 1: 0.1", layer_norm=True)
+    file = tmp_path / "model.zip"
+    file.write_bytes(save_model(model))
+    code = (
+        "from stable_baselines3 import PPO; import sys\n"
+        f"model = PPO.load({str(file)!r})\n"
+        "print(model.lr_schedule(0.5), round(model.clip_range(0.5), 6), 'app' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-W", "error::UserWarning", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.split() == ["0.0005", "0.15", "False"], done.stderr
+
+
+def test_a_clip_range_is_a_function_afterwards() -> None:
+    model = model_of("PPO")
+
+    apply_change(model, messages.Change(clip_range=0.4))
+
+    assert model.clip_range(1.0) == 0.4

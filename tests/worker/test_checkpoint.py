@@ -1,0 +1,148 @@
+"""A model that went through a checkpoint ends bit for bit as one that did not."""
+
+import os
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from app.training.config import RunConfig, RunRequest
+from app.worker import messages
+from app.worker.checkpoint import restore, take_checkpoint
+from app.worker.models import build_model, load_weights, save_weights
+from app.worker.pipeline import make_evaluation_envs, make_training_envs, save_statistics
+
+pytestmark = pytest.mark.slow
+# As in a worker; several threads on tiny tensors only get in each other's way.
+torch.set_num_threads(1)
+
+ROLLOUT = {"n_steps": 32, "net_arch": [8], "batch_size": 32}
+MEMORY = {"learning_starts": 50, "batch_size": 16, "net_arch": [8], "buffer_size": 1_000}
+EVERYTHING = {
+    "normalize_observation": True,
+    "normalize_reward": True,
+    "sticky_actions": 0.2,
+    "observation_noise": 0.05,
+    "action_noise": 0.1,
+    "frame_stack": 3,
+    "frame_skip": 2,
+    "time_limit": 100,
+    "randomize": {"gravity": [8.0, 11.0], "length": [0.4, 0.6]},
+}
+SCALED = {"normalize_observation": True, "normalize_reward": True}
+CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
+    ("PPO", "CartPole-v1", {**ROLLOUT, "learning_rate": "1e-3 -> 0"}, EVERYTHING),
+    ("A2C", "CartPole-v1", {"net_arch": [8]}, {}),
+    ("A2C", "LunarLander-v3", {"net_arch": [8]}, SCALED),
+    ("TRPO", "Acrobot-v1", ROLLOUT, {}),
+    ("RecurrentPPO", "Pendulum-v1", {**ROLLOUT, "lstm_hidden_size": 8}, {}),
+    ("MaskablePPO", "MountainCar-v0", ROLLOUT, {}),
+    ("PPO", "FrozenLake-v1", ROLLOUT, {}),
+    ("MaskablePPO", "Taxi-v4", ROLLOUT, {}),
+    ("DQN", "CliffWalking-v1", MEMORY, {"time_limit": 50}),
+    ("ARS", "CartPole-v1", {"n_delta": 2, "learning_rate": "0.02 -> 0"}, {}),
+    ("DQN", "CartPole-v1", {**MEMORY, "layer_norm": True}, {"frame_stack": 2}),
+    ("QRDQN", "MountainCar-v0", MEMORY, {}),
+    ("SAC", "Pendulum-v1", MEMORY, {"normalize_observation": True, "normalize_reward": True}),
+    ("TD3", "Pendulum-v1", MEMORY, {"action_noise": 0.1}),
+    ("TQC", "Pendulum-v1", MEMORY, {}),
+    ("CrossQ", "Pendulum-v1", MEMORY, {}),
+]
+
+
+class TakesOne(BaseCallback):
+    """Takes a checkpoint at the first rollout after some steps."""
+
+    def __init__(self, envs: VecEnv, after: int) -> None:
+        super().__init__()
+        self.taken: bytes | None = None
+        self._envs = envs
+        self._after = after
+
+    def _on_rollout_start(self) -> None:
+        if self.taken is None and self.num_timesteps >= self._after:
+            self.taken = take_checkpoint(self.model, self._envs, {})
+
+    def _on_step(self) -> bool:
+        return True
+
+
+def setup_of(
+    algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
+) -> messages.Setup:
+    request = RunRequest(
+        env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers
+    )
+    return RunConfig.from_request(request).setup()
+
+
+def learn(model: BaseAlgorithm, steps: int, callback: BaseCallback | None = None) -> None:
+    left = steps - model.num_timesteps
+    model.learn(left, callback=callback, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("algorithm", "env_id", "values", "wrappers"), CASES)
+def test_a_checkpoint_brings_everything_back(
+    algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
+) -> None:
+    setup = setup_of(algorithm, env_id, values, wrappers)
+    n_envs = 1 if algorithm in ("ARS", "CrossQ") else 2
+    envs = make_training_envs(setup, n_envs)
+    whole = build_model(setup, envs, seed=3)
+    keeper = TakesOne(envs, 200)
+    learn(whole, 600, keeper)
+    assert keeper.taken is not None
+
+    fresh = make_training_envs(setup, n_envs)
+    restored = restore(keeper.taken, algorithm, fresh)
+    assert restored.notes == []
+    assert 200 <= restored.model.num_timesteps < 600
+    learn(restored.model, 600)
+
+    ours, theirs = whole.policy.state_dict(), restored.model.policy.state_dict()
+    assert all((ours[name] == theirs[name]).all() for name in ours)
+    assert save_statistics(envs) == save_statistics(fresh)
+
+
+def test_a_policy_takes_its_scaling_along() -> None:
+    setup = setup_of("PPO", "CartPole-v1", ROLLOUT, SCALED)
+    envs = make_training_envs(setup, 2)
+    model = build_model(setup, envs, seed=3)
+    learn(model, 200)
+    played = make_evaluation_envs(setup)
+    played.reset()
+    raw = played.get_original_obs()  # type: ignore[attr-defined]
+    before = played.normalize_obs(raw)  # type: ignore[attr-defined]
+
+    load_weights(model, played, save_weights(model, envs))
+
+    after = played.normalize_obs(raw)  # type: ignore[attr-defined]
+    assert not np.allclose(before, after)
+    assert save_statistics(played) == save_statistics(envs)
+
+
+def test_an_environment_that_goes_elsewhere_begins_a_new_episode() -> None:
+    setup = setup_of("PPO", "CartPole-v1", ROLLOUT, {"frame_stack": 2, **SCALED})
+    envs = make_training_envs(setup, 2)
+    model = build_model(setup, envs, seed=3)
+    keeper = TakesOne(envs, 100)
+    learn(model, 300, keeper)
+    assert keeper.taken is not None
+    other = make_training_envs(setup, 2)
+    other.set_attr("gravity", 20.0, indices=1)
+    inner: Any = other.unwrapped
+    inner.envs[1].unwrapped.gravity = 20.0
+
+    restored = restore(keeper.taken, "PPO", other)
+
+    assert restored.notes == ["1 environments could not be brought back and began a new episode."]
+    assert restored.model._last_episode_starts is not None
+    assert bool(restored.model._last_episode_starts[1])
+    learn(restored.model, 300)
