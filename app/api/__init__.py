@@ -15,7 +15,7 @@ from app.api import (
     streams,
 )
 from app.api.docs import add_docs
-from app.api.errors import add_error_handlers
+from app.api.errors import EVERYWHERE, add_error_handlers
 from app.lab import VERSION, Lab
 
 
@@ -30,6 +30,7 @@ def create_api(lab: Lab) -> FastAPI:
         redoc_url=None,
         # A wrong slash is an unknown address, not a redirect that loses the request's body.
         redirect_slashes=False,
+        responses=EVERYWHERE,
     )
     api.state.lab = lab
     for resource in (

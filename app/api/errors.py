@@ -2,6 +2,7 @@
 
 import logging
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -33,6 +34,16 @@ class ErrorAnswer(BaseModel):
     """The body of every answer that is not a success."""
 
     error: ErrorBody
+
+
+EVERYWHERE: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorAnswer, "description": "The request can't be read"},
+    403: {"model": ErrorAnswer, "description": "A foreign page or host asks"},
+    413: {"model": ErrorAnswer, "description": "The body is too large"},
+    422: {"model": ErrorAnswer, "description": "A value is not possible; `field` says which"},
+    503: {"model": ErrorAnswer, "description": "Not now: no worker, or the database is locked"},
+}
+"""What any request may be answered."""
 
 
 class NotThereError(Exception):
@@ -119,7 +130,10 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         404: f"There is nothing at {request.url.path[:200]}.",
         405: f"{request.method} is not possible here.",
     }.get(error.status_code, f"{error.detail or phrase}.")
-    return error_answer(error.status_code, phrase.lower().replace(" ", "_"), message)
+    answer = error_answer(error.status_code, phrase.lower().replace(" ", "_"), message)
+    # A wrong method is told which ones there are.
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

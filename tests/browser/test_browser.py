@@ -197,10 +197,11 @@ def test_a_page_comes_back_after_the_server_restarted(
 
     lab.kill()
     lab.restart()
-    page.wait_for_timeout(1_000)
-    page.reload()
 
-    expect(page.get_by_label("Live feed").get_by_text("interrupted")).to_be_visible()
+    # Nobody presses reload: the page finds the server by itself.
+    expect(page.get_by_label("Live feed").get_by_text("interrupted")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
     expect(page.get_by_role("alert").get_by_text("The server ended")).to_be_visible()
     visit.context.close()
 
