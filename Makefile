@@ -11,7 +11,8 @@ run: setup
 
 test: setup-test chromium
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not browser" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m browser
 
 check: setup-test lint
 	$(BIN)/python -m pytest -m "not slow and not browser"
