@@ -78,10 +78,15 @@ class ArrayVecEnv(VecEnv):
         self._world.env.close()
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Return what all copies have in common, or the generator of each."""
+        """Return what each copy has for itself, or else what all have in common."""
         which = self._get_indices(indices)
-        if attr_name == "np_random":
-            return [self._generators[index] for index in which]
+        match attr_name:
+            case "np_random":
+                return [self._generators[index] for index in which]
+            case "state":
+                return [self._state[:, index].copy() for index in which]
+            case "rewards":
+                return [self._log.rewards(int(self._lengths[index]), index) for index in which]
         return [getattr(self._world.env, attr_name) for _ in which]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:  # noqa: ANN401, ARG002 - SB3's

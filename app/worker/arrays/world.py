@@ -72,4 +72,4 @@ def cosine(values: Numbers) -> Numbers:
 
 def rows(components: Numbers) -> NDArray[np.float32]:
     """Return what is observed with a row for each copy instead of a column."""
-    return components.T.astype(np.float32, order="C")
+    return components.T.astype(np.float32)
