@@ -6,13 +6,22 @@ from importlib.metadata import version
 
 import psutil
 
-from benchmarks import engine_cost, event_loop, first_frame, live_view, queue, web_memory
+from benchmarks import (
+    array_stepping,
+    engine_cost,
+    event_loop,
+    first_frame,
+    live_view,
+    queue,
+    web_memory,
+)
 
 BENCHMARKS = {
     "first_frame": first_frame.run,
     "live_view": live_view.run,
     "event_loop": event_loop.run,
     "engine_cost": engine_cost.run,
+    "array_stepping": array_stepping.run,
     "queue": queue.run,
     "web_memory": web_memory.run,
 }

@@ -17,6 +17,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from app.environments.wrappers import Wrappers
 from app.worker import messages
+from app.worker.arrays.offer import array_envs
 from app.worker.environments import make_env, policy_kind
 from app.worker.rendering import KeepsLastPicture
 from app.worker.replayable import Replayable
@@ -37,7 +38,8 @@ def make_training_envs(setup: messages.Setup, n_envs: int) -> VecEnv:
         return Replayable(make_wrapped(setup, setup.wrappers))
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
-    return _for_a_model(Watchful(DummyVecEnv(makers)), setup, is_training=True)
+    envs = array_envs(setup, n_envs) or DummyVecEnv(makers)
+    return _for_a_model(Watchful(envs), setup, is_training=True)
 
 
 def make_evaluation_envs(setup: messages.Setup, *, drawn: bool = False) -> VecEnv:
@@ -126,9 +128,8 @@ def load_layers(envs: VecEnv, kept: dict[str, Any]) -> None:
 
 def see_anew(envs: VecEnv, observed: Any) -> Any:  # noqa: ANN401 - whatever is observed
     """Return what a model sees of observations with which new episodes begin."""
-    if isinstance(envs, DummyVecEnv):
+    if not isinstance(envs, VecEnvWrapper):
         return observed
-    assert isinstance(envs, VecEnvWrapper)
     inner = see_anew(envs.venv, observed)
     match envs:
         case VecFrameStack():

@@ -1,0 +1,1 @@
+"""Classic-control environments whose copies are stepped together, exactly as Gymnasium would."""
