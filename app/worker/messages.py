@@ -158,6 +158,9 @@ class Measured(_Message, frozen=True, tag="measured"):
     lines: tuple[Line, ...]
 
 
+EngineName = Literal["fast", "sb3"]
+"""What trains: our own engine, or Stable-Baselines3 itself."""
+
 EndReason = Literal["budget", "stopped", "solved"]
 """Why a job is done."""
 
@@ -289,6 +292,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     hyperparameters: dict[str, Setting]
     env_kwargs: dict[str, Any] = {}
     wrappers: Wrappers = Wrappers()
+    engine: EngineName = "sb3"
 
 
 class Train(_Message, frozen=True, tag="train"):

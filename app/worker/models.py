@@ -17,6 +17,8 @@ from app.algorithms.schedule import Schedule
 from app.worker import messages
 from app.worker.ars import Ars
 from app.worker.environments import policy_kind
+from app.worker.fast.a2c import FastA2C
+from app.worker.fast.ppo import FastPPO
 from app.worker.pipeline import load_statistics, save_statistics
 from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
@@ -34,6 +36,8 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "ARS": Ars,
     "CrossQ": sb3_contrib.CrossQ,
 }
+_FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C}
+"""The same algorithms in the fast engine."""
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")
 """What SB3 writes as "auto" and the lab as null, where an algorithm has a target for it."""
 _ACTIVATIONS = {
@@ -63,7 +67,7 @@ def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgo
         for name, value in values.items()
         if name not in OF_THE_POLICY
     }
-    model = _ALGORITHMS[setup.algorithm](
+    model = _kind(setup)(
         _policy(setup.algorithm, values, envs),
         envs,
         policy_kwargs=_policy_arguments(values),
@@ -81,10 +85,10 @@ def build_for_playing(setup: messages.Setup, envs: VecEnv) -> BaseAlgorithm:
     return build_model(setup, envs, **changes)
 
 
-def load_model(algorithm: str, content: bytes, envs: VecEnv) -> BaseAlgorithm:
-    """Read a model that this worker's kind saved, to go on where it was."""
+def load_model(setup: messages.Setup, content: bytes, envs: VecEnv) -> BaseAlgorithm:
+    """Read a model that this worker's kind saved, with either engine, to go on where it was."""
     file = io.BytesIO(content)
-    model = _ALGORITHMS[algorithm].load(file, env=envs, device="cpu", force_reset=False)
+    model = _kind(setup).load(file, env=envs, device="cpu", force_reset=False)
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
 
@@ -114,6 +118,11 @@ def load_weights(model: BaseAlgorithm, envs: VecEnv, weights: bytes) -> None:
 def schedule(value: float | Schedule) -> float | PiecewiseLinear:
     """Return a value as SB3 takes it where it may change."""
     return PiecewiseLinear(value.points) if isinstance(value, Schedule) else value
+
+
+def _kind(setup: messages.Setup) -> type[BaseAlgorithm]:
+    kinds = _FAST if setup.engine == "fast" else _ALGORITHMS
+    return kinds[setup.algorithm]
 
 
 def _policy(algorithm: str, values: Mapping[str, Any], envs: VecEnv) -> str:

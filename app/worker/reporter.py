@@ -16,6 +16,7 @@ from app.worker.ars import StopRequestedError
 from app.worker.changes import apply_change, optimizers
 from app.worker.channel import Channel, Control
 from app.worker.diagnostics import GradientWatch, Insight, describe_first_policy
+from app.worker.fast.on_policy import FastOnPolicy
 from app.worker.judging import Judge
 from app.worker.keeper import CheckpointKeeper
 from app.worker.models import save_weights
@@ -175,12 +176,18 @@ class Reporter(BaseCallback):
             return
         self._insight = Insight(self.model)
         self._gradients = GradientWatch(self.model)
-        for optimizer in optimizers(self.model):
-            optimizer.register_step_post_hook(self._on_gradient_step)
+        self._follow_gradient_steps()
         first = describe_first_policy(self.model) if self._is_untrained else None
         if first is not None:
             self._note("initial_policy", first[0], is_warning=first[1])
         self._report(time.perf_counter())
+
+    def _follow_gradient_steps(self) -> None:
+        if isinstance(self.model, FastOnPolicy):
+            self.model.after_gradient_step = self._on_fast_gradient_step
+            return
+        for optimizer in optimizers(self.model):
+            optimizer.register_step_post_hook(self._on_gradient_step)
 
     def _on_rollout_start(self) -> None:
         if self._clock.is_collecting:
@@ -191,8 +198,6 @@ class Reporter(BaseCallback):
         self._stepped = time.perf_counter()
         if self._is_on_policy:
             self._tell_update()
-            self.keeper.between_rollouts(self.model, self.counts)
-            return
         ends = self._control.stop_requested or self._control.paused
         self.keeper.between_rollouts(self.model, self.counts, now=ends)
         self._wait_if_paused()
@@ -221,6 +226,11 @@ class Reporter(BaseCallback):
         if self._is_on_policy:
             self._wait_if_paused()
         return not (self._must_stop_here(now) or self._is_over)
+
+    def _on_fast_gradient_step(self, length: float) -> None:
+        assert self._gradients is not None
+        self._gradients.unclipped = length
+        self._on_gradient_step()
 
     def _on_gradient_step(self, *_: object) -> None:
         """Keep in touch during long updates, and stop or wait in the middle of one."""
@@ -253,11 +263,9 @@ class Reporter(BaseCallback):
                 self._add_line(**self._judge.hear(wish))
 
     def _must_stop_here(self, now: float) -> bool:
-        """Off-policy, the next rollout is a better place to stop, if it comes soon."""
+        """Whether to stop at once; the next rollout is a better place, if it comes soon."""
         if not self._control.stop_requested:
             return False
-        if self._is_on_policy:
-            return True
         self._stop_seen_at = self._stop_seen_at or now
         return now - self._stop_seen_at > _STOP_WITHIN_S
 

@@ -52,7 +52,7 @@ def _begin(
         return model, reporter
     restored = restore(
         begin.checkpoint,
-        job.setup.algorithm,
+        job.setup,
         envs,
         alive=lambda: channel.send(messages.Alive()),
     )

@@ -130,6 +130,30 @@ async def test_a_stop_in_the_middle_of_an_update_keeps_the_model(worker: LocalWo
     assert PPO.load(io.BytesIO(model_of(heard))).num_timesteps >= 512 * 8
 
 
+@pytest.mark.parametrize("engine", ["fast", "sb3"])
+async def test_a_stop_waits_for_the_end_of_a_short_rollout(
+    worker: LocalWorker, engine: messages.EngineName
+) -> None:
+    training = job(total_timesteps=1_000_000, hyperparameters=SMALL)
+    setup = msgspec.structs.replace(training.setup, engine=engine)
+    worker.send(messages.encode(msgspec.structs.replace(training, setup=setup)))
+    said = await worker.receive()
+    while not (isinstance(said, messages.Progressed) and said.timesteps):
+        said = await worker.receive()
+
+    worker.stop()
+    heard = await asyncio.wait_for(hear_to_the_end(worker), timeout=20)
+
+    ended_at = PPO.load(io.BytesIO(model_of(heard))).num_timesteps
+    checkpoints = [
+        said.header.timesteps
+        for said in heard
+        if isinstance(said, Piece) and said.header.name == "checkpoint.zip" and said.header.last
+    ]
+    assert checkpoints[-1] == ended_at
+    assert ended_at % (64 * 8) == 0
+
+
 async def test_training_environments_are_never_drawn() -> None:
     envs = make_training_envs(job(env_id="LunarLander-v3").setup, 2)
 
