@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from app.algorithms.engine import EngineName
 from app.algorithms.schedule import Schedule
 from app.environments.wrappers import Wrappers
 from app.worker import framing
@@ -73,6 +74,9 @@ class Started(_Message, frozen=True, tag="started"):
     timesteps: Count = 0
     notes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)] = ()
     """What a checkpoint could not bring back exactly."""
+    engine: EngineName = "sb3"
+    why_not_fast: Text | None = None
+    """What the worker found in the environment that the fast engine can't do."""
 
 
 class Paused(_Message, frozen=True, tag="paused"):
@@ -157,9 +161,6 @@ class Measured(_Message, frozen=True, tag="measured"):
 
     lines: tuple[Line, ...]
 
-
-EngineName = Literal["fast", "sb3"]
-"""What trains: our own engine, or Stable-Baselines3 itself."""
 
 EndReason = Literal["budget", "stopped", "solved"]
 """Why a job is done."""

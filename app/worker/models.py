@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import sb3_contrib
 import stable_baselines3
@@ -13,6 +14,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
+from app.algorithms.engine import why_not_fast
 from app.algorithms.schedule import Schedule
 from app.worker import messages
 from app.worker.ars import Ars
@@ -38,6 +40,7 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
 }
 _FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C}
 """The same algorithms in the fast engine."""
+_OBSERVED = {"Mlp": "box", "Cnn": "image", "MultiInput": "dict"}
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")
 """What SB3 writes as "auto" and the lab as null, where an algorithm has a target for it."""
 _ACTIVATIONS = {
@@ -57,6 +60,17 @@ OF_THE_POLICY = frozenset(
     }
 )
 """Hyperparameters that SB3 takes as arguments of the policy."""
+
+
+def settle_engine(setup: messages.Setup, envs: VecEnv) -> tuple[messages.Setup, str | None]:
+    """Leave the fast engine if the environment turns out to be one it can't do, and say why."""
+    if setup.engine == "sb3":
+        return setup, None
+    observed = _OBSERVED[policy_kind(envs.observation_space)]
+    why_not = why_not_fast(setup.algorithm, setup.hyperparameters, observed)
+    if why_not is None:
+        return setup, None
+    return msgspec.structs.replace(setup, engine="sb3"), why_not
 
 
 def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:

@@ -31,7 +31,7 @@ _MEAN_OVER = 100
 _LINES_PER_MESSAGE = 500
 _LAST_VERDICTS_S = 60.0
 _LOOK_AGAIN_S = 0.1
-_STOP_WITHIN_S = 0.5
+_OBEY_WITHIN_S = 0.5
 _UPDATE_LINES_EVERY_S = 0.05
 _SLOW_STEP_S = 5.0
 """A step of the environments that takes longer than this is worth a word, once."""
@@ -74,7 +74,8 @@ class Reporter(BaseCallback):
         self._lines: list[messages.Line] = []
         self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
-        self._stop_seen_at: float | None = None
+        self._asked_at: float | None = None
+        """Since when a stop or a pause waits for the end of a rollout."""
         self._update_told_at = -math.inf
         self._warns_at = self.n_calls + _NO_END_IN
         self._stepped = time.perf_counter()
@@ -223,9 +224,7 @@ class Reporter(BaseCallback):
             self._obey()
         if self._judge.is_due(self.num_timesteps):
             self._judge.hand_out(self.model, self._episodes)
-        if self._is_on_policy:
-            self._wait_if_paused()
-        return not (self._must_stop_here(now) or self._is_over)
+        return not (self._must_end_here(now) or self._is_over)
 
     def _on_fast_gradient_step(self, length: float) -> None:
         assert self._gradients is not None
@@ -237,12 +236,10 @@ class Reporter(BaseCallback):
         now = time.perf_counter()
         assert self._gradients is not None
         self._gradients.look(now)
-        if self._must_stop_here(now):
+        if self._must_end_here(now):
             raise StopRequestedError
         if now - self._reported >= _REPORT_EVERY_S:
             self._report(now)
-        if self._is_on_policy:
-            self._wait_if_paused()
 
     @property
     def _is_on_policy(self) -> bool:
@@ -262,12 +259,16 @@ class Reporter(BaseCallback):
             else:
                 self._add_line(**self._judge.hear(wish))
 
-    def _must_stop_here(self, now: float) -> bool:
-        """Whether to stop at once; the next rollout is a better place, if it comes soon."""
-        if not self._control.stop_requested:
+    def _must_end_here(self, now: float) -> bool:
+        """Obey a stop or a pause; the next rollout is a better place for it, if it comes soon."""
+        if not (self._control.stop_requested or self._control.paused):
             return False
-        self._stop_seen_at = self._stop_seen_at or now
-        return now - self._stop_seen_at > _STOP_WITHIN_S
+        self._asked_at = self._asked_at or now
+        if now - self._asked_at <= _OBEY_WITHIN_S:
+            return False
+        if self._is_on_policy:
+            self._wait_if_paused()
+        return self._control.stop_requested
 
     def _wait_if_paused(self) -> None:
         if not self._control.paused or self._control.stop_requested:
@@ -279,6 +280,7 @@ class Reporter(BaseCallback):
         self._control.wait_while_paused(self._while_paused)
         self._clock.leave_out(time.perf_counter() - paused_at)
         self._stepped = time.perf_counter()
+        self._asked_at = None
         self._speed.clear()
         self._speed.append((time.perf_counter(), self.num_timesteps))
         self._channel.send(messages.Paused(on=False))

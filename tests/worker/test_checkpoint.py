@@ -6,7 +6,6 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -14,6 +13,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
+from app.algorithms.engine import EngineWish
 from app.training.config import RunConfig, RunRequest
 from app.worker import messages
 from app.worker.checkpoint import restore, take_checkpoint
@@ -83,10 +83,18 @@ class TakesOne(BaseCallback):
 
 
 def setup_of(
-    algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
+    algorithm: str,
+    env_id: str,
+    values: dict[str, Any],
+    wrappers: dict[str, Any],
+    engine: EngineWish = "sb3",
 ) -> messages.Setup:
     request = RunRequest(
-        env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers
+        env_id=env_id,
+        algorithm=algorithm,
+        hyperparameters=values,
+        wrappers=wrappers,
+        engine=engine,
     )
     return RunConfig.from_request(request).setup()
 
@@ -108,8 +116,8 @@ def test_a_checkpoint_brings_everything_back(
 def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
     algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
 ) -> None:
-    setup = setup_of(algorithm, env_id, values, wrappers)
-    assert_brings_everything_back(msgspec.structs.replace(setup, engine="fast"), 2)
+    setup = setup_of(algorithm, env_id, values, wrappers, engine="fast")
+    assert_brings_everything_back(setup, 2)
 
 
 def assert_brings_everything_back(setup: messages.Setup, n_envs: int) -> None:
