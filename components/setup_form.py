@@ -14,7 +14,7 @@ from app.environments.spec import EnvSpec
 from app.errors import InputError, explain
 from app.presets.spec import Preset
 from app.training.config import RunConfig, RunRequest
-from app.training.options import OPTIONS
+from app.training.options import ENGINE, OPTIONS
 from app.training.seeds import one_request_per_seed
 from components.environment_picker import EnvironmentPicker
 from components.hyperparameter_field import (
@@ -86,6 +86,7 @@ class SetupForm:
         self._name = _text_input("Name", self._check)
         self._init_from = _text_input("Begin from run", self._check)
         self._init_from.props('placeholder="id, or id@step"')
+        self._engine = HyperparameterField(ENGINE, on_change=self._check, label="Engine")
         self._advanced = ui.element("div").classes("lab-form")
         ui.label("Environment").classes("lab-label pt-2")
         self._environment = ui.element("div").classes("lab-form")
@@ -159,6 +160,7 @@ class SetupForm:
             "wrappers": {name: f.value for name, f in self._options.items()},
             "env_kwargs": {name: f.value for name, f in self._env_options.items()},
             "stop_when_solved": self._stop_when_solved.value,
+            "engine": self._engine.value,
             "name": self._name.value or None,
             "init_from": self._init_from.value.strip() or None,
             "start": True,
@@ -205,6 +207,7 @@ class SetupForm:
             field.say(text if where == _OPTION_PREFIX + name else None)
         for name, field in self._env_options.items():
             field.say(text if where == _KWARGS_PREFIX + name else None)
+        self._engine.say(text if where == "engine" else None)
         in_sight: dict[str, ValidationElement[Any]] = {
             "total_timesteps": self._timesteps,
             "n_envs": self._n_envs,

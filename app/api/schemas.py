@@ -51,6 +51,7 @@ class Run(BaseModel):
     env_id: str
     algorithm: str
     status: RunStatus
+    engine: str
     config: dict[str, Any]
     progress: float = Field(ge=0, le=1)
     timesteps: int
@@ -85,6 +86,7 @@ class Run(BaseModel):
             env_id=run.env_id,
             algorithm=run.algorithm,
             status=run.status,
+            engine=run.config.get("engine_used", "sb3"),
             config=dict(run.config),
             progress=run.share_done,
             timesteps=done.timesteps,

@@ -55,6 +55,7 @@ def _parser() -> SentenceParser:
     parser.add_argument("--stop-when-solved", action="store_true", help="end early if solved")
     parser.add_argument("--evaluate-every", metavar="N", help="evaluate after so many steps")
     parser.add_argument("--init-from", metavar="RUN", help="begin with a run's policy: RUN[@STEP]")
+    parser.add_argument("--engine", help="what trains: auto (the default), fast or sb3")
     parser.add_argument("--name", help="what to call it")
     parser.add_argument("--workers", metavar="N", help="runs that may train at once")
     return parser
@@ -81,6 +82,7 @@ def _request(given: argparse.Namespace) -> RunRequest:
         "stop_when_solved": given.stop_when_solved,
         "init_from": given.init_from,
         "name": given.name,
+        **({"engine": given.engine} if given.engine else {}),
     }
     try:
         return RunRequest(env_id=given.environment, algorithm=given.algorithm, **wishes)

@@ -2,11 +2,12 @@
 
 import secrets
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from app.algorithms.catalogue import get_algorithm
+from app.algorithms.engine import EngineName, EngineWish, why_not_fast
 from app.algorithms.schedule import Schedule
 from app.algorithms.spec import AlgorithmSpec, Value
 from app.environments.catalogue import environment_of_run, get_environment
@@ -71,7 +72,7 @@ class RunRequest(BaseModel):
     n_envs: WholeNumber | None = Field(default=None, ge=1, le=MAX_N_ENVS)
     env_kwargs: dict[str, Any] = {}
     wrappers: dict[str, Any] = {}
-    engine: Literal["auto", "fast", "sb3"] = "auto"
+    engine: EngineWish = "auto"
     stop_when_solved: StrictBool = False
     evaluate_every: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     """Evaluate the policy beside the training after so many steps."""
@@ -96,7 +97,11 @@ class RunConfig(BaseModel):
     preset: PresetName | None = None
     env_kwargs: dict[str, Any] = {}
     wrappers: Wrappers = Wrappers()
-    engine: Literal["auto", "fast", "sb3"] = "auto"
+    engine: EngineWish = "auto"
+    """What was asked for."""
+    engine_used: EngineName = "sb3"
+    engine_reason: str | None = None
+    """Why it isn't the fast one, if nobody asked for the other."""
     stop_when_solved: bool = False
     evaluate_every: int | None = None
     init_from: str | None = None
@@ -114,22 +119,26 @@ class RunConfig(BaseModel):
         environment.check_installed()
         algorithm = get_algorithm(request.algorithm)
         algorithm.check_fits(environment)
-        _check_engine(request)
         _check_solvable(request, environment)
         preset = _preset(request, environment, algorithm)
         total = request.total_timesteps or preset.total_timesteps
         _check_evaluations(request, total)
+        hyperparameters = _hyperparameters(request, algorithm, environment, preset)
+        why_not = why_not_fast(algorithm.id, hyperparameters, environment.observation_kind)
+        _check_engine(request, why_not)
         config = cls(
             env_id=environment.id,
             algorithm=algorithm.id,
             total_timesteps=total,
             seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
             n_envs=request.n_envs or preset.n_envs or algorithm.default_n_envs,
-            hyperparameters=_hyperparameters(request, algorithm, environment, preset),
+            hyperparameters=hyperparameters,
             preset=request.preset,
             env_kwargs=environment.check_kwargs(request.env_kwargs),
             wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
             engine=request.engine,
+            engine_used="sb3" if why_not or request.engine == "sb3" else "fast",
+            engine_reason=why_not if request.engine == "auto" else None,
             stop_when_solved=request.stop_when_solved,
             evaluate_every=request.evaluate_every or _evaluations(request, total),
             init_from=request.init_from,
@@ -150,6 +159,7 @@ class RunConfig(BaseModel):
             hyperparameters=dict(self.hyperparameters),
             env_kwargs=self.env_kwargs,
             wrappers=self.wrappers,
+            engine=self.engine_used,
         )
 
     def job(self) -> messages.Train:
@@ -200,10 +210,10 @@ def _check_evaluations(request: RunRequest, total_timesteps: int) -> None:
         )
 
 
-def _check_engine(request: RunRequest) -> None:
-    if request.engine == "fast":
+def _check_engine(request: RunRequest, why_not_fast: str | None) -> None:
+    if request.engine == "fast" and why_not_fast is not None:
         raise InputError(
-            "The fast engine is not part of this version. Use auto or sb3.", field="engine"
+            f"engine fast can't train this: {why_not_fast}. Use auto or sb3.", field="engine"
         )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from app.algorithms.engine import describe_engine
 from app.environments.catalogue import environment_of_run
 from app.events import Event
 from app.storage_thread import StorageThread, until_written
@@ -144,6 +145,14 @@ class Journal:
         run = await until_written(merge, f"A change of run {run_id}")
         await self.save_config(run)
 
+    async def note_engine(self, run: RunRecord, said: messages.Started) -> None:
+        """Write down what trains a run, if it is another engine than was thought."""
+        if said.engine == run.config.get("engine_used", "sb3"):
+            return
+        values = {"engine_used": said.engine, "engine_reason": said.why_not_fast}
+        merge = partial(self._storage, runs.merge_config, run.id, values)
+        await self.save_config(await until_written(merge, f"The engine of run {run.id}"))
+
     async def save_config(self, run: RunRecord) -> RunRecord:
         """Write a config that changed into the run's folder, too, and show it."""
         await asyncio.to_thread(self._folder.run(run.id).save_config, run.config)
@@ -164,13 +173,18 @@ class RunTurns:
         self._journal = journal
         self._run_id = run_id
 
-    async def started(self, timesteps: int, notes: Sequence[str]) -> None:
+    async def started(self, said: messages.Started) -> None:
         """Training began, or went on from a checkpoint."""
+        timesteps, notes = said.timesteps, list(said.notes)
         message = f"Training goes on from step {timesteps:,}." if timesteps else "Training started."
         run = await self._move(RunStatus.RUNNING, message)
         spec = environment_of_run(run.env_id, run.config.get("env_kwargs"))
         if timesteps and not spec.repeats_itself:
-            notes = [*notes, f"{run.env_id} can't be brought back bit for bit, only nearly so."]
+            notes.append(f"{run.env_id} can't be brought back bit for bit, only nearly so.")
+        await self._journal.note_engine(run, said)
+        if not timesteps:
+            why_not = said.why_not_fast or run.config.get("engine_reason")
+            await self._journal.tell(self._run_id, "engine", describe_engine(said.engine, why_not))
         for note in notes:
             await self._journal.tell(self._run_id, "resumed", note, level=EventLevel.WARNING)
 

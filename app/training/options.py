@@ -11,6 +11,14 @@ from app.errors import InputError, UnknownFieldError, short
 _MAX_RANDOMIZED = 20
 _LARGEST = 1e300
 
+ENGINE = Hyperparameter(
+    name="engine",
+    type="choice",
+    default="auto",
+    choices=("auto", "fast", "sb3"),
+    description="What trains: auto takes the fast engine wherever it does the same as SB3.",
+)
+
 OPTIONS = (
     Hyperparameter(
         name="frame_stack",

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -63,7 +63,7 @@ class Surroundings:
 class Listener(Protocol):
     """Who hears of a run's turns, each of which belongs into the database and the log."""
 
-    async def started(self, timesteps: int, notes: Sequence[str]) -> None:
+    async def started(self, said: messages.Started) -> None:
         """Training began, or went on from a checkpoint."""
 
     async def paused(self, *, on: bool) -> None:
@@ -280,7 +280,7 @@ class Supervisor:
     ) -> None:
         match said:
             case messages.Started():
-                await self._listener.started(said.timesteps, said.notes)
+                await self._listener.started(said)
             case messages.Paused(on=on):
                 self._is_paused = on
                 if self._live is not None:

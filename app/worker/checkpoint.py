@@ -18,6 +18,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
+from app.worker import messages
 from app.worker.models import load_model, save_model
 from app.worker.pipeline import load_layers, save_layers, see_anew
 from app.worker.replayable import EpisodeSoFar
@@ -75,11 +76,11 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
 
 
 def restore(
-    packed: bytes, algorithm: str, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
+    packed: bytes, setup: messages.Setup, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
 ) -> Restored:
     """Unpack a checkpoint into fresh environments; `alive` is called every now and then."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        model = load_model(algorithm, archive.read("model.zip"), envs)
+        model = load_model(setup, archive.read("model.zip"), envs)
         state: Checkpoint = pickle.loads(archive.read("state.pkl"))
         notes = _restore_buffer(archive, model)
     # Loading seeded the environments once more; their next episode must not begin with that.

@@ -36,7 +36,8 @@ class GradientWatch:
             if name.endswith(".weight") and "target" not in name
         }
         self._measured_at = -math.inf
-        self._unclipped: float | None = None
+        self.unclipped: float | None = None
+        """How long all gradients together were before they were clipped, if they are."""
         self._norms: Values = {}
         self._note_clipping()
 
@@ -51,7 +52,7 @@ class GradientWatch:
             if parameter.grad is not None
         }
         together = math.sqrt(sum(length**2 for length in lengths.values()))
-        total = together if self._unclipped is None else self._unclipped
+        total = together if self.unclipped is None else self.unclipped
         # SB3 has shortened them by now: give them back the length they had.
         scale = total / together if together else 1.0
         layers = {f"grad_norm/{name}": length * scale for name, length in lengths.items()}
@@ -67,7 +68,7 @@ class GradientWatch:
 
         def noting(*arguments: Any, **options: Any) -> torch.Tensor:
             length = clip(*arguments, **options)
-            self._unclipped = float(length)
+            self.unclipped = float(length)
             return length
 
         torch.nn.utils.clip_grad_norm_ = noting

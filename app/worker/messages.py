@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from app.algorithms.engine import EngineName
 from app.algorithms.schedule import Schedule
 from app.environments.wrappers import Wrappers
 from app.worker import framing
@@ -73,6 +74,9 @@ class Started(_Message, frozen=True, tag="started"):
     timesteps: Count = 0
     notes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)] = ()
     """What a checkpoint could not bring back exactly."""
+    engine: EngineName = "sb3"
+    why_not_fast: Text | None = None
+    """What the worker found in the environment that the fast engine can't do."""
 
 
 class Paused(_Message, frozen=True, tag="paused"):
@@ -289,6 +293,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     hyperparameters: dict[str, Setting]
     env_kwargs: dict[str, Any] = {}
     wrappers: Wrappers = Wrappers()
+    engine: EngineName = "sb3"
 
 
 class Train(_Message, frozen=True, tag="train"):

@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import sb3_contrib
 import stable_baselines3
@@ -13,10 +14,13 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
+from app.algorithms.engine import why_not_fast
 from app.algorithms.schedule import Schedule
 from app.worker import messages
 from app.worker.ars import Ars
 from app.worker.environments import policy_kind
+from app.worker.fast.a2c import FastA2C
+from app.worker.fast.ppo import FastPPO
 from app.worker.pipeline import load_statistics, save_statistics
 from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
@@ -34,6 +38,9 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "ARS": Ars,
     "CrossQ": sb3_contrib.CrossQ,
 }
+_FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C}
+"""The same algorithms in the fast engine."""
+_OBSERVED = {"Mlp": "box", "Cnn": "image", "MultiInput": "dict"}
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")
 """What SB3 writes as "auto" and the lab as null, where an algorithm has a target for it."""
 _ACTIVATIONS = {
@@ -55,6 +62,17 @@ OF_THE_POLICY = frozenset(
 """Hyperparameters that SB3 takes as arguments of the policy."""
 
 
+def settle_engine(setup: messages.Setup, envs: VecEnv) -> tuple[messages.Setup, str | None]:
+    """Leave the fast engine if the environment turns out to be one it can't do, and say why."""
+    if setup.engine == "sb3":
+        return setup, None
+    observed = _OBSERVED[policy_kind(envs.observation_space)]
+    why_not = why_not_fast(setup.algorithm, setup.hyperparameters, observed)
+    if why_not is None:
+        return setup, None
+    return msgspec.structs.replace(setup, engine="sb3"), why_not
+
+
 def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
     """Build the model that a job describes; `changes` replace some of its values."""
     values = {**setup.hyperparameters, **changes}
@@ -63,7 +81,7 @@ def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgo
         for name, value in values.items()
         if name not in OF_THE_POLICY
     }
-    model = _ALGORITHMS[setup.algorithm](
+    model = _kind(setup)(
         _policy(setup.algorithm, values, envs),
         envs,
         policy_kwargs=_policy_arguments(values),
@@ -81,10 +99,10 @@ def build_for_playing(setup: messages.Setup, envs: VecEnv) -> BaseAlgorithm:
     return build_model(setup, envs, **changes)
 
 
-def load_model(algorithm: str, content: bytes, envs: VecEnv) -> BaseAlgorithm:
-    """Read a model that this worker's kind saved, to go on where it was."""
+def load_model(setup: messages.Setup, content: bytes, envs: VecEnv) -> BaseAlgorithm:
+    """Read a model that this worker's kind saved, with either engine, to go on where it was."""
     file = io.BytesIO(content)
-    model = _ALGORITHMS[algorithm].load(file, env=envs, device="cpu", force_reset=False)
+    model = _kind(setup).load(file, env=envs, device="cpu", force_reset=False)
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
 
@@ -114,6 +132,11 @@ def load_weights(model: BaseAlgorithm, envs: VecEnv, weights: bytes) -> None:
 def schedule(value: float | Schedule) -> float | PiecewiseLinear:
     """Return a value as SB3 takes it where it may change."""
     return PiecewiseLinear(value.points) if isinstance(value, Schedule) else value
+
+
+def _kind(setup: messages.Setup) -> type[BaseAlgorithm]:
+    kinds = _FAST if setup.engine == "fast" else _ALGORITHMS
+    return kinds[setup.algorithm]
 
 
 def _policy(algorithm: str, values: Mapping[str, Any], envs: VecEnv) -> str:

@@ -16,6 +16,7 @@ from app.worker.ars import StopRequestedError
 from app.worker.changes import apply_change, optimizers
 from app.worker.channel import Channel, Control
 from app.worker.diagnostics import GradientWatch, Insight, describe_first_policy
+from app.worker.fast.on_policy import FastOnPolicy
 from app.worker.judging import Judge
 from app.worker.keeper import CheckpointKeeper
 from app.worker.models import save_weights
@@ -30,7 +31,7 @@ _MEAN_OVER = 100
 _LINES_PER_MESSAGE = 500
 _LAST_VERDICTS_S = 60.0
 _LOOK_AGAIN_S = 0.1
-_STOP_WITHIN_S = 0.5
+_OBEY_WITHIN_S = 0.5
 _UPDATE_LINES_EVERY_S = 0.05
 _SLOW_STEP_S = 5.0
 """A step of the environments that takes longer than this is worth a word, once."""
@@ -73,7 +74,8 @@ class Reporter(BaseCallback):
         self._lines: list[messages.Line] = []
         self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
-        self._stop_seen_at: float | None = None
+        self._asked_at: float | None = None
+        """Since when a stop or a pause waits for the end of a rollout."""
         self._update_told_at = -math.inf
         self._warns_at = self.n_calls + _NO_END_IN
         self._stepped = time.perf_counter()
@@ -175,12 +177,18 @@ class Reporter(BaseCallback):
             return
         self._insight = Insight(self.model)
         self._gradients = GradientWatch(self.model)
-        for optimizer in optimizers(self.model):
-            optimizer.register_step_post_hook(self._on_gradient_step)
+        self._follow_gradient_steps()
         first = describe_first_policy(self.model) if self._is_untrained else None
         if first is not None:
             self._note("initial_policy", first[0], is_warning=first[1])
         self._report(time.perf_counter())
+
+    def _follow_gradient_steps(self) -> None:
+        if isinstance(self.model, FastOnPolicy):
+            self.model.after_gradient_step = self._on_fast_gradient_step
+            return
+        for optimizer in optimizers(self.model):
+            optimizer.register_step_post_hook(self._on_gradient_step)
 
     def _on_rollout_start(self) -> None:
         if self._clock.is_collecting:
@@ -191,8 +199,6 @@ class Reporter(BaseCallback):
         self._stepped = time.perf_counter()
         if self._is_on_policy:
             self._tell_update()
-            self.keeper.between_rollouts(self.model, self.counts)
-            return
         ends = self._control.stop_requested or self._control.paused
         self.keeper.between_rollouts(self.model, self.counts, now=ends)
         self._wait_if_paused()
@@ -218,21 +224,22 @@ class Reporter(BaseCallback):
             self._obey()
         if self._judge.is_due(self.num_timesteps):
             self._judge.hand_out(self.model, self._episodes)
-        if self._is_on_policy:
-            self._wait_if_paused()
-        return not (self._must_stop_here(now) or self._is_over)
+        return not (self._must_end_here(now) or self._is_over)
+
+    def _on_fast_gradient_step(self, length: float) -> None:
+        assert self._gradients is not None
+        self._gradients.unclipped = length
+        self._on_gradient_step()
 
     def _on_gradient_step(self, *_: object) -> None:
         """Keep in touch during long updates, and stop or wait in the middle of one."""
         now = time.perf_counter()
         assert self._gradients is not None
         self._gradients.look(now)
-        if self._must_stop_here(now):
+        if self._must_end_here(now):
             raise StopRequestedError
         if now - self._reported >= _REPORT_EVERY_S:
             self._report(now)
-        if self._is_on_policy:
-            self._wait_if_paused()
 
     @property
     def _is_on_policy(self) -> bool:
@@ -252,14 +259,16 @@ class Reporter(BaseCallback):
             else:
                 self._add_line(**self._judge.hear(wish))
 
-    def _must_stop_here(self, now: float) -> bool:
-        """Off-policy, the next rollout is a better place to stop, if it comes soon."""
-        if not self._control.stop_requested:
+    def _must_end_here(self, now: float) -> bool:
+        """Obey a stop or a pause; the next rollout is a better place for it, if it comes soon."""
+        if not (self._control.stop_requested or self._control.paused):
+            return False
+        self._asked_at = self._asked_at or now
+        if now - self._asked_at <= _OBEY_WITHIN_S:
             return False
         if self._is_on_policy:
-            return True
-        self._stop_seen_at = self._stop_seen_at or now
-        return now - self._stop_seen_at > _STOP_WITHIN_S
+            self._wait_if_paused()
+        return self._control.stop_requested
 
     def _wait_if_paused(self) -> None:
         if not self._control.paused or self._control.stop_requested:
@@ -271,6 +280,7 @@ class Reporter(BaseCallback):
         self._control.wait_while_paused(self._while_paused)
         self._clock.leave_out(time.perf_counter() - paused_at)
         self._stepped = time.perf_counter()
+        self._asked_at = None
         self._speed.clear()
         self._speed.append((time.perf_counter(), self.num_timesteps))
         self._channel.send(messages.Paused(on=False))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
@@ -11,7 +12,7 @@ from app.worker import messages
 from app.worker.ars import StopRequestedError
 from app.worker.channel import Channel, Control
 from app.worker.checkpoint import restore
-from app.worker.models import build_model, load_weights, save_model, save_weights
+from app.worker.models import build_model, load_weights, save_model, save_weights, settle_engine
 from app.worker.pipeline import make_training_envs, save_scaling
 from app.worker.reporter import Reporter
 
@@ -42,17 +43,19 @@ def train(job: messages.Train, channel: Channel, control: Control, begin: Beginn
 def _begin(
     job: messages.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
 ) -> tuple[BaseAlgorithm, Reporter]:
+    setup, why_not_fast = settle_engine(job.setup, envs)
+    started = messages.Started(engine=setup.engine, why_not_fast=why_not_fast)
     if begin.checkpoint is None:
-        model = build_model(job.setup, envs, seed=job.seed)
+        model = build_model(setup, envs, seed=job.seed)
         if begin.policy is not None:
             load_weights(model, envs, begin.policy)
         reporter = Reporter(job, envs, channel, control)
         reporter.init_callback(model)
-        channel.send(messages.Started())
+        channel.send(started)
         return model, reporter
     restored = restore(
         begin.checkpoint,
-        job.setup.algorithm,
+        setup,
         envs,
         alive=lambda: channel.send(messages.Alive()),
     )
@@ -61,7 +64,8 @@ def _begin(
     reporter.init_callback(model)
     for change in job.changes:
         reporter.change(change)
-    channel.send(messages.Started(timesteps=model.num_timesteps, notes=tuple(restored.notes)))
+    facts = {"timesteps": model.num_timesteps, "notes": tuple(restored.notes)}
+    channel.send(msgspec.structs.replace(started, **facts))
     return model, reporter
 
 

@@ -85,13 +85,6 @@ def test_stopping_when_solved_needs_a_threshold() -> None:
     assert refused.value.field == "stop_when_solved"
 
 
-def test_a_fast_engine_is_refused_with_the_reason() -> None:
-    with pytest.raises(InputError, match="not part of this version") as refused:
-        config(engine="fast")
-
-    assert refused.value.field == "engine"
-
-
 def test_a_memory_of_pictures_is_smaller_and_one_that_does_not_fit_is_refused() -> None:
     found = config(env_id="CarRacing-v3", algorithm="SAC").hyperparameters["buffer_size"]
 

@@ -222,7 +222,9 @@ def test_a_run_without_a_checkpoint_says_so(server: LabServer) -> None:
 
 
 def test_a_stream_that_stays_open_is_told_what_was_taken_back(server: LabServer) -> None:
-    run = server.create(hyperparameters=SMALL, total_timesteps=60_000, start=True)
+    # Rollouts and updates so long that a stop doesn't wait for the next checkpoint.
+    long = {**SMALL, "n_steps": 2_048, "n_epochs": 100}
+    run = server.create(hyperparameters=long, total_timesteps=40_000, start=True)
     server.wait_for_steps(run["id"], 30_000)
     act(server, run["id"], "stop")
     server.wait_for(run["id"], "stopped")

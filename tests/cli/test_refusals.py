@@ -25,6 +25,11 @@ from tests.lab_server import ROOT, run_main_to_its_end
         (["train", "CartPole-v1", "--set", "gamma"], "--set must look like NAME=VALUE"),
         (["train", "CartPole-v1", "--wrapper", "x=1"], "--wrapper x doesn't exist. Choose one of"),
         (["train", "CartPole-v1", "--init-from", "abc"], "There is no run 'abc'."),
+        (["train", "CartPole-v1", "--engine", "x"], "--engine must be 'auto', 'fast' or 'sb3'"),
+        (
+            ["train", "CartPole-v1", "--algorithm", "qrdqn", "--engine", "fast"],
+            "--engine fast can't train this: QRDQN is not in the fast engine. Use auto or sb3.",
+        ),
         (["train", "CartPole-v1", "--workers", "0"], "--workers must be a number from 1"),
         (["train", "CartPole-v1", "--colour"], "Unrecognized arguments: --colour."),
         (["evaluate", "latest"], "There is no run 'latest'."),

@@ -165,6 +165,19 @@ async def test_each_algorithm_offers_its_own_hyperparameters(user: User) -> None
     await user.should_not_see("clip_range")
 
 
+async def test_an_engine_that_can_not_do_it_is_refused_with_the_reason(user: User) -> None:
+    await user.open("/train")
+    (engine,) = user.find(kind=ui.select, marker="engine").elements
+
+    engine.set_value("fast")
+    assert train_button(user).enabled
+    (switch,) = user.find(kind=ui.checkbox, marker="layer_norm").elements
+    switch.set_value(True)
+
+    assert "layer normalisation (layer_norm) is not in the fast engine" in (engine.error or "")
+    assert not train_button(user).enabled
+
+
 async def test_training_shows_numbers_and_ends_in_the_log_and_the_list(user: User) -> None:
     await user.open("/train")
     type_into(user, "Total_timesteps", "3,000")

@@ -13,6 +13,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
+from app.algorithms.engine import EngineWish
 from app.training.config import RunConfig, RunRequest
 from app.worker import messages
 from app.worker.checkpoint import restore, take_checkpoint
@@ -57,6 +58,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
+FAST_CASES = [
+    *(case for case in CASES if case[0] in ("PPO", "A2C")),
+    ("PPO", "Pendulum-v1", ROLLOUT, SCALED),
+    ("A2C", "Pendulum-v1", {"net_arch": [8], "use_rms_prop": False}, {}),
+]
+
+
 class TakesOne(BaseCallback):
     """Takes a checkpoint at the first rollout after some steps."""
 
@@ -75,10 +83,18 @@ class TakesOne(BaseCallback):
 
 
 def setup_of(
-    algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
+    algorithm: str,
+    env_id: str,
+    values: dict[str, Any],
+    wrappers: dict[str, Any],
+    engine: EngineWish = "sb3",
 ) -> messages.Setup:
     request = RunRequest(
-        env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers
+        env_id=env_id,
+        algorithm=algorithm,
+        hyperparameters=values,
+        wrappers=wrappers,
+        engine=engine,
     )
     return RunConfig.from_request(request).setup()
 
@@ -93,7 +109,18 @@ def test_a_checkpoint_brings_everything_back(
     algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
 ) -> None:
     setup = setup_of(algorithm, env_id, values, wrappers)
-    n_envs = 1 if algorithm in ("ARS", "CrossQ") else 2
+    assert_brings_everything_back(setup, 1 if algorithm in ("ARS", "CrossQ") else 2)
+
+
+@pytest.mark.parametrize(("algorithm", "env_id", "values", "wrappers"), FAST_CASES)
+def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
+    algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
+) -> None:
+    setup = setup_of(algorithm, env_id, values, wrappers, engine="fast")
+    assert_brings_everything_back(setup, 2)
+
+
+def assert_brings_everything_back(setup: messages.Setup, n_envs: int) -> None:
     envs = make_training_envs(setup, n_envs)
     whole = build_model(setup, envs, seed=3)
     keeper = TakesOne(envs, 200)
@@ -101,7 +128,7 @@ def test_a_checkpoint_brings_everything_back(
     assert keeper.taken is not None
 
     fresh = make_training_envs(setup, n_envs)
-    restored = restore(keeper.taken, algorithm, fresh)
+    restored = restore(keeper.taken, setup, fresh)
     assert restored.notes == []
     assert 200 <= restored.model.num_timesteps < 600
     learn(restored.model, 600)
@@ -140,7 +167,7 @@ def test_an_environment_that_goes_elsewhere_begins_a_new_episode() -> None:
     inner: Any = other.unwrapped
     inner.envs[1].unwrapped.gravity = 20.0
 
-    restored = restore(keeper.taken, "PPO", other)
+    restored = restore(keeper.taken, setup, other)
 
     assert restored.notes == ["1 environments could not be brought back and began a new episode."]
     assert restored.model._last_episode_starts is not None
