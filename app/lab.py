@@ -41,7 +41,7 @@ class Lab:
         folder = settings.runs_folder
         self._claim: IO[str] = folder.claim()
         self._storage = StorageThread()
-        self._database = self._storage.call(open_database, settings.database_path)
+        self._database = self._storage.call(open_database, settings.database_address)
         self._pool = WorkerPool(warm=settings.warm_workers, memory_mb=settings.worker_memory)
         self.environments = EnvironmentFinder(folder, memory_mb=settings.worker_memory)
         self.trainer = Trainer(settings, folder, self._storage, self._pool, self.environments)

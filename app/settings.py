@@ -11,6 +11,9 @@ from typing import Any, NoReturn
 from app.cli import COMMANDS
 from storage.run_folder import RunsFolder
 
+_SQLITE = "sqlite:///"
+_POSTGRESQL = "postgresql://"
+
 
 class SettingsError(Exception):
     """A setting can't be used; the message names it and the way out."""
@@ -41,9 +44,11 @@ class Settings:
         return RunsFolder(self.runs_dir.resolve())
 
     @property
-    def database_path(self) -> Path:
-        """Where the SQLite file lies."""
-        own = self.database.removeprefix("sqlite:///")
+    def database_address(self) -> Path | str:
+        """Where the SQLite file lies, or how the PostgreSQL database is reached."""
+        if self.database.startswith(_POSTGRESQL):
+            return self.database
+        own = self.database.removeprefix(_SQLITE)
         return Path(own) if own else self.runs_folder.database
 
     @property
@@ -86,7 +91,7 @@ SETTINGS: tuple[Setting, ...] = (
         field="database",
         variable="RL_LAB_DATABASE",
         flag=None,
-        help="database, as sqlite:///path; empty: lab.db in the runs folder",
+        help="database, as sqlite:///path or postgresql://...; empty: lab.db in the runs folder",
     ),
     Setting(
         field="workers",
@@ -248,9 +253,11 @@ def _check(settings: Settings) -> None:
         raise SettingsError(f"--auth must be auto, on or off, got {settings.auth!r}.")
     if settings.auth == "on":
         raise SettingsError("This version has no accounts, so --auth on is not possible. Use auto.")
-    if settings.database and not settings.database.startswith("sqlite:///"):
+    if settings.database and not settings.database.startswith((_SQLITE, _POSTGRESQL)):
+        # Not the value itself: it may hold a password.
         raise SettingsError(
-            f"RL_LAB_DATABASE must look like sqlite:///path/to/lab.db, got {settings.database!r}."
+            "RL_LAB_DATABASE must look like sqlite:///path/to/lab.db or "
+            "postgresql://person:password@host/name."
         )
     if not settings.is_loopback:
         raise SettingsError(
