@@ -13,6 +13,7 @@ from nicegui import core, ui
 
 from app.api import create_api
 from app.assets import ASSETS_FOLDER, ASSETS_URL
+from app.gate import Gate
 from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
@@ -30,10 +31,11 @@ nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
 add_shared_head(VERSION)
 
+nicegui_app.add_middleware(Gate, accounts=lab.accounts)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
 core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)
-nicegui_app.on_startup(lambda: announce(lab.settings))
+nicegui_app.on_startup(lambda: announce(lab))
 nicegui_app.on_shutdown(lab.close)
 
 with suppress(KeyboardInterrupt):  # Ctrl-C is how one ends it

@@ -138,6 +138,11 @@ def newest_run(wanted: RunFilter = RunFilter()) -> RunRecord | None:  # noqa: B0
     return None if row is None else _record(row)
 
 
+def owners() -> dict[str, str | None]:
+    """Return who owns which run, hidden ones included."""
+    return {row.id: row.owner for row in RunRow.select(RunRow.id, RunRow.owner)}
+
+
 def queued_runs() -> tuple[RunRecord, ...]:
     """Return the runs that wait for a worker, longest waiting first."""
     waiting = RunRow.select().where(RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null())

@@ -2,6 +2,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
     """Start servers of one's own, on the folder of this test; they end with it."""
     started: list[LabServer] = []
 
-    def start(folder: Path | None = None, **settings: str) -> LabServer:
+    def start(folder: Path | None = None, **settings: Any) -> LabServer:
         settings = {"RL_LAB_WORKERS": "1", **settings}
         lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
         started.append(lab)

@@ -3,12 +3,15 @@
 from fastapi import FastAPI
 
 from app.api import (
+    admin,
     algorithms,
     artifacts,
+    auth,
     environments,
     frames,
     groups,
     health,
+    me,
     presets,
     records,
     runs,
@@ -43,6 +46,9 @@ def create_api(lab: Lab) -> FastAPI:
         streams,
         frames,
         artifacts,
+        auth,
+        me,
+        admin,
     ):
         api.include_router(resource.router)
     add_docs(api)

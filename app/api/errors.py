@@ -9,11 +9,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from app.accounts.errors import AccessError, TooManyError
 from app.errors import InputError, explain
 from app.previews import PreviewError
 from storage.errors import (
     BadCursorError,
+    LastAdminError,
     NotWrittenError,
+    PersonNotFoundError,
     RunNotFoundError,
     WrongStateError,
 )
@@ -59,6 +62,9 @@ def add_error_handlers(api: FastAPI) -> None:
     """Turn exceptions into answers."""
     api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
     api.add_exception_handler(InputError, _invalid)
+    api.add_exception_handler(AccessError, _no_access)
+    api.add_exception_handler(PersonNotFoundError, _not_found)
+    api.add_exception_handler(LastAdminError, _last_admin)
     api.add_exception_handler(BadCursorError, _bad_cursor)
     api.add_exception_handler(RunNotFoundError, _not_found)
     api.add_exception_handler(NotThereError, _not_there)
@@ -83,6 +89,18 @@ async def _malformed_or_invalid(_: Request, error: Exception) -> JSONResponse:
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, InputError)
     return error_answer(422, error.code, str(error), error.field)
+
+
+async def _no_access(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AccessError)
+    answer = error_answer(error.status, error.code, str(error), error.field)
+    if isinstance(error, TooManyError):
+        answer.headers["Retry-After"] = str(error.retry_after_s)
+    return answer
+
+
+async def _last_admin(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(409, "last_admin", str(error))
 
 
 async def _bad_cursor(_: Request, error: Exception) -> JSONResponse:
@@ -114,6 +132,8 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == 413:
         return error_answer(413, "too_large", error.detail)
+    if error.status_code == 408:
+        return error_answer(408, "too_slow", error.detail)
     phrase = HTTPStatus(error.status_code).phrase
     message = {
         404: f"There is nothing at {request.url.path[:200]}.",
