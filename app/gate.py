@@ -16,7 +16,7 @@ from app.session_cookie import read_cookie
 from storage.account_records import TokenScope
 
 _PUBLIC = frozenset(
-    {"/login", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
+    {"/login", "/logout", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
 )
 _PUBLIC_BELOW = ("/assets/", "/api/auth/", "/auth/")
 _READING = frozenset({"GET", "HEAD"})

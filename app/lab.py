@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import IO
 
 from app.accounts.accounts import Accounts
+from app.accounts.avatars import Avatars
 from app.accounts.disk_use import DiskUse
 from app.accounts.personal_trainer import PersonalTrainer
 from app.accounts.visitors import Visitor
@@ -63,6 +64,8 @@ class Lab:
         self.disk = DiskUse(folder, self._storage)
         self.evaluations = Evaluations(self.trainer, self._pool)
         self.previews = Previews(folder, memory_mb=settings.worker_memory)
+        memory = settings.worker_memory
+        self.avatars = Avatars(folder, self.accounts.profiles, memory_mb=memory)
         self.lag = LagProbe()
         self._sandbox: asyncio.Task[Sandbox] | None = None
         self._tasks = Tasks()

@@ -251,6 +251,19 @@ class RunsFolder:
         self.previews.mkdir(exist_ok=True)
         write_atomically(self.preview(env_id), content)
 
+    def avatar(self, person_id: str) -> Path:
+        """Return where the picture of the person with this id lies, which must exist."""
+        return self.path / ".avatars" / f"{person_id}.png"
+
+    def save_avatar(self, person_id: str, content: bytes) -> None:
+        """Keep the picture of a person."""
+        self.avatar(person_id).parent.mkdir(exist_ok=True)
+        write_atomically(self.avatar(person_id), content)
+
+    def remove_avatar(self, person_id: str) -> None:
+        """Forget the picture of a person."""
+        self.avatar(person_id).unlink(missing_ok=True)
+
     def read_environments(self) -> bytes | None:
         """Return what is known of environments outside the catalogue, if anything is."""
         try:

@@ -51,6 +51,7 @@ def create_api(lab: Lab) -> FastAPI:
         admin,
     ):
         api.include_router(resource.router)
+    api.include_router(me.people_router)
     add_docs(api)
     add_error_handlers(api)
     return api

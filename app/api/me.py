@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse
 
 from app.accounts.requests import NewToken, ProfileChanges
-from app.api.dependencies import TheAccounts, TheVisitor
+from app.api.dependencies import TheAccounts, TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
 from app.api.people import FreshToken, Me, Session, Token
 from app.api.schemas import Listing
@@ -65,3 +66,33 @@ async def list_sessions(accounts: TheAccounts, visitor: TheVisitor) -> Listing[S
 async def end_session(session_id: str, accounts: TheAccounts, visitor: TheVisitor) -> None:
     """Sign out a browser; its pages and streams end."""
     await accounts.profiles.end_session(visitor, session_id)
+
+
+@router.put("/avatar")
+async def change_avatar(
+    request: Request, lab: TheLab, accounts: TheAccounts, visitor: TheVisitor
+) -> Me:
+    """Set one's picture: a PNG, JPEG, WebP or GIF as the body; it is made small and square."""
+    await lab.avatars.change(visitor, await request.body())
+    return await Me.of(visitor, accounts)
+
+
+@router.delete("/avatar")
+async def remove_avatar(lab: TheLab, accounts: TheAccounts, visitor: TheVisitor) -> Me:
+    """Take one's picture away."""
+    await lab.avatars.remove(visitor)
+    return await Me.of(visitor, accounts)
+
+
+people_router = APIRouter(prefix="/people", tags=["accounts"], responses=_ERRORS)
+
+
+@people_router.get("/{person_id}/avatar.png", response_class=FileResponse)
+async def avatar(
+    person_id: str, lab: TheLab, accounts: TheAccounts, visitor: TheVisitor
+) -> FileResponse:
+    """Return somebody's picture."""
+    visitor.check()
+    path = lab.avatars.path(accounts.directory.get(person_id))
+    headers = {"Cache-Control": "private, max-age=3600"}
+    return FileResponse(path, media_type="image/png", headers=headers)

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.accounts.accounts import Accounts
+from app.accounts.avatars import avatar_url
 from app.accounts.directory import Limits
 from app.accounts.visitors import Visitor
 from storage.account_records import (
@@ -71,13 +72,6 @@ class Me(BaseModel):
         shown = await accounts.passes.of_session(token)
         assert shown is not None
         return await cls.of(Visitor(shown), accounts)
-
-
-def avatar_url(person: PersonRecord) -> str | None:
-    """Return where somebody's picture is; a new one has a new address."""
-    if person.avatar_at is None:
-        return None
-    return f"/api/people/{person.id}/avatar.png?{int(person.avatar_at.timestamp())}"
 
 
 class Person(BaseModel):

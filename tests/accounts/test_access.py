@@ -7,6 +7,8 @@ from typing import Any, cast
 import httpx
 import pytest
 from fastapi.routing import APIRoute
+from nicegui import core
+from nicegui.testing import User
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -73,6 +75,9 @@ API: dict[str, tuple[int, ...]] = {
     "DELETE /me/tokens/{token_id}": (401, 404, 404, 404, 404, 403, 404),
     "GET /me/sessions": SIGNED_IN,
     "DELETE /me/sessions/{session_id}": (401, 404, 404, 404, 404, 403, 404),
+    "PUT /me/avatar": (401, 422, 422, 422, 422, 403, 422),
+    "DELETE /me/avatar": (401, 200, 200, 200, 200, 403, 200),
+    "GET /people/{person_id}/avatar.png": (401, 404, 404, 404, 404, 404, 404),
     "GET /admin/lab": ADMINS,
     "PATCH /admin/lab": ADMINS,
     "GET /admin/people": ADMINS,
@@ -190,6 +195,49 @@ def _routes(routes: Sequence[BaseRoute]) -> Iterator[str]:
             case _:
                 # FastAPI keeps what was included as it was.
                 yield from _routes(cast(Any, route).original_router.routes)
+
+
+PAGES: dict[str, tuple[int, ...]] = {
+    # Anonymous, member, administrator.
+    "GET /": (303, 307, 307),
+    "GET /train": (303, 200, 200),
+    "GET /runs": (303, 200, 200),
+    "GET /runs/{run_id}": (303, 200, 200),
+    "GET /login": (200, 303, 303),
+    "POST /login": (401, 401, 401),
+    "POST /logout": (303, 303, 303),
+    "GET /register": (200, 200, 200),
+    "POST /register": (422, 422, 422),
+    "GET /profile": (303, 200, 200),
+    "GET /admin": (303, 403, 200),
+}
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_pages_are_for_who_is_signed_in(
+    guarded: LabServer, admin: Someone, member: Someone, route: str
+) -> None:
+    method, path = route.split(" ")
+    path = path.replace("{run_id}", "nothing")
+    people = (Someone(guarded, "nobody"), member, admin.elsewhere())
+
+    answers = [person.api.request(method, f"{guarded.url}{path}") for person in people]
+
+    assert tuple(answer.status_code for answer in answers) == PAGES[route]
+
+
+async def test_every_page_is_in_the_table(user: User) -> None:
+    await user.open("/runs")
+
+    found = {
+        f"{method} {route.path}"
+        for route in core.app.routes
+        if isinstance(route, Route) and not route.path.startswith("/_nicegui")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+
+    public_files = {"GET /theme.css", "GET /favicon.ico", "GET /assets/{path:path}"}
+    assert found - public_files == set(PAGES)
 
 
 def test_a_shared_run_is_for_looking_and_a_private_one_is_not_listed(
