@@ -4,12 +4,12 @@ BIN := .venv/bin
 # One benchmark by its name: make bench only=live_view
 only ?=
 
-.PHONY: run test check bench presets setup setup-test chromium clean
+.PHONY: run test check bench presets setup setup-test chromium postgresql clean
 
 run: setup
 	$(BIN)/python main.py
 
-test: setup-test chromium
+test: setup-test chromium postgresql
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -m "not browser" --numprocesses 2 --dist loadfile
 	$(BIN)/python -m pytest -m browser
@@ -43,7 +43,7 @@ setup-test: setup .venv/.test-packages
 	touch $@
 
 .venv/.test-packages: pyproject.toml .venv/.packages
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,atari,minigrid]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,atari,minigrid,postgresql]'
 	touch $@
 
 assets/built/.done: assets/package.json assets/build.py | .venv/.packages
@@ -55,6 +55,14 @@ chromium:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; \
 	else \
 		echo "The browser tests need Chromium. Install it, for example: sudo apt-get install chromium"; exit 1; \
+	fi
+
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql; \
+	else \
+		echo "Without PostgreSQL its tests are skipped. Install it, for example: sudo apt-get install postgresql"; \
 	fi
 
 clean:

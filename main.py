@@ -13,27 +13,33 @@ from nicegui import core, ui
 
 from app.api import create_api
 from app.assets import ASSETS_FOLDER, ASSETS_URL
+from app.gate import Gate
 from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import dashboard, history, not_found
+from pages import admin, dashboard, history, login, not_found, profile, register
 from pages.layout import add_shared_head
 
 lab = open_lab(sys.argv[1:])
 
 dashboard.register(lab)  # /, /train, /runs/<id>
 history.register(lab)  # /runs
+login.register(nicegui_app, lab)  # /login, /logout
+register.register(nicegui_app, lab)  # /register
+profile.register(lab)  # /profile
+admin.register(lab)  # /admin
 not_found.register(nicegui_app)
 nicegui_app.mount("/api", create_api(lab))
 nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
-add_shared_head(VERSION)
+add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
+nicegui_app.add_middleware(Gate, accounts=lab.accounts)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
 core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)
-nicegui_app.on_startup(lambda: announce(lab.settings))
+nicegui_app.on_startup(lambda: announce(lab))
 nicegui_app.on_shutdown(lab.close)
 
 with suppress(KeyboardInterrupt):  # Ctrl-C is how one ends it

@@ -120,10 +120,15 @@ def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
     if not words:
         return InputError(f"{field}: {problem['msg']}.", field=field)
     expectation = words.format(**problem.get("ctx", {}))
-    return InputError(f"{field} must be {expectation}, got {short(problem['input'])}.", field=field)
+    got = "" if field in _NEVER_REPEATED else f", got {short(problem['input'])}"
+    return InputError(f"{field} must be {expectation}{got}.", field=field)
 
+
+_NEVER_REPEATED = {"password", "current_password", "hf_token", "setup_code", "invitation"}
 
 _EXPECTATIONS = {
+    "email": "an e-mail address such as ada@example.org",
+    "name": "1 to 100 printable characters",
     "greater_than_equal": "at least {ge:,}",
     "less_than_equal": "at most {le:,}",
     "int_type": "a whole number",

@@ -1,5 +1,6 @@
 """The doors of the server: which names and origins may ask, how much, and what browsers may do."""
 
+import asyncio
 import json
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -9,6 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LARGEST_BODY = 1 << 20
 _TOO_LARGE = f"The body is larger than {_LARGEST_BODY >> 20} MiB. Send less."
+_BODY_WITHIN_S = 30.0
+_TOO_SLOW = f"The body did not arrive within {_BODY_WITHIN_S:g} s. Send it again."
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
 
@@ -38,6 +41,8 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 
+_ONLY_HTTPS = (b"strict-transport-security", b"max-age=15552000")
+
 
 class BodyTooLargeError(HTTPException):
     """A body went on beyond what is allowed.
@@ -49,12 +54,22 @@ class BodyTooLargeError(HTTPException):
         super().__init__(413, _TOO_LARGE)
 
 
+class BodyTooSlowError(HTTPException):
+    """A body did not arrive in time."""
+
+    def __init__(self) -> None:
+        super().__init__(408, _TOO_SLOW)
+
+
 class Guard:
     """Pure ASGI, so that it sees WebSockets, too: Host, Origin, body size, security headers."""
 
-    def __init__(self, inner: ASGIApp, *, hosts: Iterable[str]) -> None:
+    def __init__(
+        self, inner: ASGIApp, *, hosts: Iterable[str], body_within_s: float = _BODY_WITHIN_S
+    ) -> None:
         self._inner = inner
         self._hosts = frozenset(hosts)
+        self._body_within_s = body_within_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it with what is wrong with it."""
@@ -66,9 +81,13 @@ class Guard:
             await _refuse(scope, receive, send, *problem)
             return
         try:
-            await self._inner(scope, _counting(receive), _hardening(send))
+            is_http = scope["type"] == "http"
+            counted = _counting(receive, self._body_within_s) if is_http else receive
+            await self._inner(scope, counted, _hardening(scope, send))
         except BodyTooLargeError:
             await _refuse(scope, receive, send, 413, "too_large", _TOO_LARGE)
+        except BodyTooSlowError:
+            await _refuse(scope, receive, send, 408, "too_slow", _TOO_SLOW)
 
     def _problem(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str, str] | None:
         host = headers.get(b"host", "").lower()
@@ -104,13 +123,20 @@ def _without_port(host: str) -> str:
     return host.rpartition(":")[0] if ":" in host else host
 
 
-def _counting(receive: Receive) -> Receive:
-    received = 0
+def _counting(receive: Receive, within_s: float) -> Receive:
+    """Count what a body brings, and wait for its end no longer than for any."""
+    received, is_whole = 0, False
+    deadline = asyncio.get_running_loop().time() + within_s
 
     async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, is_whole
+        try:
+            async with asyncio.timeout_at(None if is_whole else deadline):
+                message = await receive()
+        except TimeoutError:
+            raise BodyTooSlowError from None
         if message["type"] == "http.request":
+            is_whole = not message.get("more_body", False)
             received += len(message.get("body", b""))
             if received > _LARGEST_BODY:
                 raise BodyTooLargeError
@@ -119,10 +145,12 @@ def _counting(receive: Receive) -> Receive:
     return counted
 
 
-def _hardening(send: Send) -> Send:
+def _hardening(scope: Scope, send: Send) -> Send:
+    headers = [*_HEADERS, _ONLY_HTTPS] if scope.get("scheme") == "https" else _HEADERS
+
     async def hardened(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *_HEADERS]
+            message["headers"] = [*message["headers"], *headers]
         await send(message)
 
     return hardened

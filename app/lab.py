@@ -9,6 +9,11 @@ from collections import deque
 from importlib.metadata import version
 from typing import IO
 
+from app.accounts.accounts import Accounts
+from app.accounts.avatars import Avatars
+from app.accounts.disk_use import DiskUse
+from app.accounts.personal_trainer import PersonalTrainer
+from app.accounts.visitors import Visitor
 from app.environment_finder import EnvironmentFinder
 from app.environments import catalogue
 from app.previews import Previews
@@ -41,16 +46,41 @@ class Lab:
         folder = settings.runs_folder
         self._claim: IO[str] = folder.claim()
         self._storage = StorageThread()
-        self._database = self._storage.call(open_database, settings.database_path)
+        self._database = self._storage.call(open_database, settings.database_address)
+        secret = settings.secret.encode() if settings.secret else _own_secret(settings)
+        self.accounts = Accounts(settings, self._storage, secret=secret)
         self._pool = WorkerPool(warm=settings.warm_workers, memory_mb=settings.worker_memory)
         self.environments = EnvironmentFinder(folder, memory_mb=settings.worker_memory)
-        self.trainer = Trainer(settings, folder, self._storage, self._pool, self.environments)
+        limits = self.accounts.directory.limits_of
+        self.trainer = Trainer(
+            settings,
+            folder,
+            self._storage,
+            self._pool,
+            self.environments,
+            of_owner=lambda owner: limits(owner).runs_at_once,
+        )
+        self.accounts.administration.limits_changed.subscribe(self.trainer.fill)
+        self.disk = DiskUse(folder, self._storage)
         self.evaluations = Evaluations(self.trainer, self._pool)
         self.previews = Previews(folder, memory_mb=settings.worker_memory)
+        memory = settings.worker_memory
+        self.avatars = Avatars(folder, self.accounts.profiles, memory_mb=memory)
         self.lag = LagProbe()
         self._sandbox: asyncio.Task[Sandbox] | None = None
         self._tasks = Tasks()
         self._opened_at = time.monotonic()
+
+    def trainer_for(self, visitor: Visitor) -> PersonalTrainer:
+        """Return the trainer as this visitor may use it."""
+        accounts = self.accounts
+        return PersonalTrainer(
+            self.trainer,
+            visitor,
+            directory=accounts.directory,
+            disk=self.disk,
+            audit=accounts.audit,
+        )
 
     @property
     def uptime_s(self) -> float:
@@ -67,6 +97,7 @@ class Lab:
         """Check the sandbox, go on with the queue, keep workers warm, draw the missing pictures."""
         self._tasks.start(self.lag.run(), name="lag probe")
         await self._lock_in()
+        self.accounts.open()
         self._pool.open()
         await self.environments.open()
         await self.trainer.open()
@@ -91,9 +122,14 @@ class Lab:
         await self.previews.close()
         await self.trainer.close()
         await self._pool.close()
+        await self.accounts.close()
         await self._storage(self._database.close)
         self._storage.close()
         self._claim.close()
+
+
+def _own_secret(settings: Settings) -> bytes:
+    return settings.runs_folder.server_secret() if settings.has_accounts else b""
 
 
 class LagProbe:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from app.tasks import Tasks
-from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
+from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
+from app.training.pictures import receive_picture
 from app.worker import messages
 from storage.run_folder import RunsFolder
 
 _WITHIN_S = 60.0
-_LARGEST = 4 << 20
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Previews:
                 await worker.receive()
                 worker.send(messages.encode(messages.Picture(env_ids=tuple(env_ids))))
                 for env_id in env_ids:
-                    await self._keep(env_id, await _receive_file(worker))
+                    await self._keep(env_id, await receive_picture(worker))
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             raise PreviewError(str(error) or "the worker was lost") from error
         finally:
@@ -89,19 +89,3 @@ class Previews:
         await asyncio.to_thread(self._folder.save_preview, env_id, content)
         if (expected := self._expected.get(env_id)) is not None:
             expected.set()
-
-
-async def _receive_file(worker: LocalWorker) -> bytes:
-    content = bytearray()
-    while True:
-        match await worker.receive():
-            case Piece(header=header, content=piece):
-                content += piece
-                if len(content) > _LARGEST:
-                    raise ProtocolError("a picture larger than any")
-                if header.last:
-                    return bytes(content)
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
-            case other:
-                raise ProtocolError(f"{type(other).__name__} instead of a picture")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from app.impatience import ImpatientProtocol
 from app.lab import Lab
 from app.settings import Settings, SettingsError, read_settings
 from storage.errors import StorageError
@@ -49,15 +50,28 @@ def run_arguments(settings: Settings) -> dict[str, Any]:
         "reconnect_timeout": RECONNECT_WITHIN_S,
         "timeout_graceful_shutdown": _END_REQUESTS_WITHIN_S,
         "server_header": False,
+        "http": ImpatientProtocol,
+        # uvicorn believes whoever asks from this machine, unless told otherwise.
+        "proxy_headers": bool(settings.proxy),
+        "forwarded_allow_ips": settings.proxy,
+        "ssl_certfile": settings.cert or None,
+        "ssl_keyfile": settings.key or None,
     }
 
 
-def announce(settings: Settings) -> None:
-    """Say where the lab is, on the console."""
+def announce(lab: Lab) -> None:
+    """Say where the lab is, on the console, and what its first visitor needs."""
+    settings = lab.settings
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    sys.stdout.write(
-        f"RL LAB // GYM MANAGER is at http://{host}:{settings.port} (Ctrl-C ends it)\n"
-    )
+    scheme = "https" if settings.has_tls else "http"
+    lines = [f"RL LAB // GYM MANAGER is at {scheme}://{host}:{settings.port} (Ctrl-C ends it)"]
+    if not settings.is_loopback and not settings.has_tls and not settings.proxy:
+        lines.append("Passwords travel unencrypted: use --cert and --key, or a proxy with https.")
+    if lab.accounts.is_on and lab.accounts.signing_in.is_first:
+        lines.append("The first account, made at /register, looks after the lab.")
+    if (code := lab.accounts.signing_in.setup_code) is not None:
+        lines.append(f"Set-up code: {code}")
+    sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
 

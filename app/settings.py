@@ -2,14 +2,23 @@
 
 import argparse
 import os
+import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
+import psutil
+
 from app.cli import COMMANDS
+from storage.account_records import Registration
 from storage.run_folder import RunsFolder
+
+_ANY_ADDRESS = {"0.0.0.0", "::"}
+_SHORTEST_SECRET = 16
+_SQLITE = "sqlite:///"
+_POSTGRESQL = "postgresql://"
 
 
 class SettingsError(Exception):
@@ -26,6 +35,12 @@ class Settings:
     database: str = ""
     workers: int = max(1, (os.cpu_count() or 1) - 1)
     auth: str = "auto"
+    registration: str = ""
+    secret: str = field(default="", repr=False)
+    bcrypt_cost: int = 12
+    cert: str = ""
+    key: str = ""
+    proxy: str = ""
     hosts: tuple[str, ...] = ()
     browser: bool = True
     warm_workers: int = 2
@@ -41,9 +56,11 @@ class Settings:
         return RunsFolder(self.runs_dir.resolve())
 
     @property
-    def database_path(self) -> Path:
-        """Where the SQLite file lies."""
-        own = self.database.removeprefix("sqlite:///")
+    def database_address(self) -> Path | str:
+        """Where the SQLite file lies, or how the PostgreSQL database is reached."""
+        if self.database.startswith(_POSTGRESQL):
+            return self.database
+        own = self.database.removeprefix(_SQLITE)
         return Path(own) if own else self.runs_folder.database
 
     @property
@@ -57,9 +74,32 @@ class Settings:
             return False
 
     @property
+    def is_reachable(self) -> bool:
+        """Whether others than the people at this machine can reach the server."""
+        return not self.is_loopback or bool(self.proxy)
+
+    @property
+    def has_accounts(self) -> bool:
+        """Whether people have to say who they are."""
+        return self.auth == "on" or (self.auth == "auto" and self.is_reachable)
+
+    @property
+    def usual_registration(self) -> Registration:
+        """Who may make an account, until an administrator says otherwise."""
+        usual = Registration.INVITE if self.is_reachable else Registration.OPEN
+        return Registration(self.registration) if self.registration else usual
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the server itself encrypts what it sends."""
+        return bool(self.cert)
+
+    @property
     def allowed_hosts(self) -> frozenset[str]:
         """The names under which a browser may address the server."""
         own = {self.host, "localhost", "127.0.0.1", "::1"}
+        if self.host in _ANY_ADDRESS:
+            own |= _addresses_of_this_machine()
         return frozenset(host.lower() for host in (*own, *self.hosts))
 
 
@@ -86,7 +126,7 @@ SETTINGS: tuple[Setting, ...] = (
         field="database",
         variable="RL_LAB_DATABASE",
         flag=None,
-        help="database, as sqlite:///path; empty: lab.db in the runs folder",
+        help="database, as sqlite:///path or postgresql://...; empty: lab.db in the runs folder",
     ),
     Setting(
         field="workers",
@@ -98,7 +138,43 @@ SETTINGS: tuple[Setting, ...] = (
         field="auth",
         variable="RL_LAB_AUTH",
         flag="--auth",
-        help="auto or off: no accounts, so only this machine is served",
+        help="accounts: on, off, or auto: only if others can reach the server",
+    ),
+    Setting(
+        field="registration",
+        variable="RL_LAB_REGISTRATION",
+        flag=None,
+        help="who may make an account, until set on the page: open, invite or closed",
+    ),
+    Setting(
+        field="secret",
+        variable="RL_LAB_SECRET",
+        flag=None,
+        help="what encrypts tokens at rest; empty: .secret in the runs folder, made at first",
+    ),
+    Setting(
+        field="bcrypt_cost",
+        variable="RL_LAB_BCRYPT_COST",
+        flag=None,
+        help="how slow it is to try passwords; one more doubles it",
+    ),
+    Setting(
+        field="cert",
+        variable="RL_LAB_CERT",
+        flag="--cert",
+        help="certificate file for https, together with --key",
+    ),
+    Setting(
+        field="key",
+        variable="RL_LAB_KEY",
+        flag="--key",
+        help="private key file for https, together with --cert",
+    ),
+    Setting(
+        field="proxy",
+        variable="RL_LAB_PROXY",
+        flag="--proxy",
+        help="address of a proxy in front, whose forwarded headers are believed; nobody else's",
     ),
     Setting(
         field="hosts",
@@ -158,8 +234,15 @@ _LEAST = {
     "worker_memory": 512,
     "worker_silence": 5,
     "keep_checkpoints": 1,
+    "bcrypt_cost": 4,
 }
-_MOST = {"port": 65_535, "workers": 256, "warm_workers": 16, "viewers": 64}
+_MOST = {
+    "port": 65_535,
+    "bcrypt_cost": 16,
+    "workers": 256,
+    "warm_workers": 16,
+    "viewers": 64,
+}
 
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
@@ -246,14 +329,46 @@ def _number(field: str, raw: str, source: str, kind: type[int] | type[float]) ->
 def _check(settings: Settings) -> None:
     if settings.auth not in {"auto", "on", "off"}:
         raise SettingsError(f"--auth must be auto, on or off, got {settings.auth!r}.")
-    if settings.auth == "on":
-        raise SettingsError("This version has no accounts, so --auth on is not possible. Use auto.")
-    if settings.database and not settings.database.startswith("sqlite:///"):
+    if settings.database and not settings.database.startswith((_SQLITE, _POSTGRESQL)):
+        # Not the value itself: it may hold a password.
         raise SettingsError(
-            f"RL_LAB_DATABASE must look like sqlite:///path/to/lab.db, got {settings.database!r}."
+            "RL_LAB_DATABASE must look like sqlite:///path/to/lab.db or "
+            "postgresql://person:password@host/name."
         )
-    if not settings.is_loopback:
+    if settings.registration not in {"", *Registration}:
+        allowed = ", ".join(Registration)
         raise SettingsError(
-            f"This version has no accounts, so it serves this machine only and can't listen on "
-            f"{settings.host!r}. Use --host 127.0.0.1, and an SSH tunnel from elsewhere."
+            f"RL_LAB_REGISTRATION must be one of {allowed}, got {settings.registration!r}."
         )
+    _check_doors(settings)
+
+
+def _check_doors(settings: Settings) -> None:
+    if settings.is_reachable and settings.auth == "off":
+        raise SettingsError(
+            "--auth off serves this machine only, so it goes with neither --proxy nor "
+            f"--host {settings.host}. Leave --auth away, or use --host 127.0.0.1."
+        )
+    if bool(settings.cert) != bool(settings.key):
+        raise SettingsError("--cert and --key belong together: https needs both files.")
+    for name in ("cert", "key"):
+        path = getattr(settings, name)
+        if path and not os.access(path, os.R_OK):
+            raise SettingsError(f"--{name} must be a file that can be read, got {path!r}.")
+    if settings.proxy:
+        try:
+            ip_address(settings.proxy)
+        except ValueError:
+            raise SettingsError(
+                f"--proxy must be one address such as 127.0.0.1, got {settings.proxy!r}."
+            ) from None
+    if settings.secret and len(settings.secret) < _SHORTEST_SECRET:
+        raise SettingsError(
+            f"RL_LAB_SECRET must be at least {_SHORTEST_SECRET} characters long and hard to guess."
+        )
+
+
+def _addresses_of_this_machine() -> set[str]:
+    """Bound to every address, the server is known under each; none can be another site's name."""
+    found = {item.address for items in psutil.net_if_addrs().values() for item in items}
+    return {socket.gethostname(), *(address.partition("%")[0] for address in found)}

@@ -6,6 +6,8 @@ from typing import Any
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
+from app.accounts.errors import AccessError
+from app.accounts.personal_trainer import PersonalTrainer
 from app.environments.catalogue import environment_of_run
 from app.lab import Lab
 from app.training.config import RunRequest
@@ -19,6 +21,7 @@ from components.run_list import RunList
 from components.setup_form import SetupForm
 from components.steering import Steering
 from pages.layout import frame
+from pages.visiting import this_visitor
 from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
 from storage.records import RunFilter, RunRecord
 
@@ -36,7 +39,7 @@ def register(lab: Lab) -> None:
 
     @ui.page("/train")
     async def train_page() -> None:
-        newest = await lab.trainer.newest()
+        newest = await lab.trainer_for(this_visitor()).newest()
         await _draw(lab, newest.id if newest else None, follow=True)
 
     @ui.page("/runs/{run_id}")
@@ -46,23 +49,24 @@ def register(lab: Lab) -> None:
 
 async def _draw(lab: Lab, run_id: str | None, *, follow: bool) -> None:
     sandbox = await lab.sandbox()
+    trainer = lab.trainer_for(this_visitor())
     try:
-        feed = await lab.trainer.feed(run_id) if run_id else None
-    except RunNotFoundError as error:
+        feed = await trainer.feed(run_id) if run_id else None
+    except (RunNotFoundError, AccessError) as error:
         with frame("Run", lab, sandbox=sandbox), panel("Run"):
-            EmptyState(str(error), "It may have been deleted. The list of runs has all that exist.")
+            EmptyState(str(error), "The list of runs has all that exist and that you may see.")
         return
     title = feed.run.name if feed and not follow else "Train"
     with frame(title, lab, sandbox=sandbox):
-        dashboard = Dashboard(lab, follow=follow)
+        dashboard = Dashboard(lab, trainer, follow=follow)
     await dashboard.show(feed)
 
 
 class Dashboard:
     """One visit: three columns that show one run at a time."""
 
-    def __init__(self, lab: Lab, *, follow: bool) -> None:
-        self._trainer = lab.trainer
+    def __init__(self, lab: Lab, trainer: PersonalTrainer, *, follow: bool) -> None:
+        self._trainer = trainer
         self._environments = lab.environments
         self._follow = follow
         self._feed: RunFeed | None = None
@@ -129,6 +133,9 @@ class Dashboard:
             self._log = EventLog()
 
     def _refresh(self) -> None:
+        if self._feed is not None and not self._trainer.visitor.sees(self._feed.run):
+            # Not shared any more, or signed out: nothing more is shown of it.
+            self._feed = None
         feed = self._feed
         self._live.show(feed, chosen_env_id=self._form.picker.value.id)
         self._steering.show(feed)
@@ -161,7 +168,7 @@ class Dashboard:
     async def _train(self, request: RunRequest) -> None:
         try:
             run = await self._create(request)
-        except NotWrittenError as error:
+        except (NotWrittenError, AccessError) as error:
             ui.notify(str(error), type="negative")
             return
         if self._follow:
@@ -180,7 +187,7 @@ class Dashboard:
             return
         try:
             await wish(self._feed.run.id)
-        except (WrongStateError, RunNotFoundError, NotWrittenError) as error:
+        except (WrongStateError, RunNotFoundError, NotWrittenError, AccessError) as error:
             ui.notify(str(error), type="negative")
 
     async def _change(self, wishes: dict[str, Any]) -> None:

@@ -4,14 +4,16 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from app.accounts.errors import AccessError
+from app.accounts.personal_trainer import PersonalTrainer
 from app.lab import Lab
-from app.training.trainer import Trainer
 from app.training.trash import UNDO_WITHIN_S
 from components.metrics import format_number
 from components.panel import EmptyState, panel
 from components.progress import format_seconds
 from components.status_badge import StatusBadge
 from pages.layout import frame
+from pages.visiting import this_visitor
 from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
 from storage.records import RunFilter, RunRecord, RunStatus
 
@@ -37,14 +39,14 @@ def register(lab: Lab) -> None:
     @ui.page("/runs")
     async def history_page() -> None:
         with frame("Runs", lab, sandbox=await lab.sandbox()), panel("Runs", flush=True):
-            table = RunTable(lab.trainer)
+            table = RunTable(lab.trainer_for(this_visitor()))
         await table.refresh()
 
 
 class RunTable:
     """A row per run, newest first, as many as were asked for."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: PersonalTrainer) -> None:
         self._trainer = trainer
         self._limit = _PER_PAGE
         self._deleted: RunRecord | None = None
@@ -117,13 +119,13 @@ class RunTable:
             return
         try:
             await self._trainer.change(run.id, name=name)
-        except (RunNotFoundError, NotWrittenError) as error:
+        except (RunNotFoundError, NotWrittenError, AccessError) as error:
             ui.notify(str(error), type="negative")
 
     async def _delete(self, run: RunRecord) -> None:
         try:
             await self._trainer.delete(run.id)
-        except (WrongStateError, RunNotFoundError, NotWrittenError) as error:
+        except (WrongStateError, RunNotFoundError, NotWrittenError, AccessError) as error:
             ui.notify(str(error), type="negative")
             return
         self._deleted = run
@@ -137,7 +139,7 @@ class RunTable:
         self._hide_undo()
         if self._deleted is not None:
             try:
-                await self._trainer.restore(self._deleted.id)
+                await self._trainer.restore(self._deleted)
             except RunNotFoundError:
                 ui.notify(f"{self._deleted.name} is gone for good.", type="negative")
 

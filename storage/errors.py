@@ -36,6 +36,16 @@ class DatabaseUnusableError(StorageError):
         super().__init__(f"The database {path} can't be used ({reason}). Is it a lab's database?")
 
 
+class DriverMissingError(StorageError):
+    """The package that speaks to PostgreSQL isn't installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "PostgreSQL needs a package that isn't installed. "
+            "Add it with: .venv/bin/pip install --editable '.[postgresql]'"
+        )
+
+
 class NotWrittenError(StorageError):
     """The database can't take anything in right now; later it may."""
 
@@ -112,3 +122,24 @@ class GroupNotFoundError(RunNotFoundError):
 
     def __init__(self, group_id: str) -> None:
         LookupError.__init__(self, f"There is no group {group_id[:40]!r}.")
+
+
+class PersonNotFoundError(LookupError):
+    """Nobody has the requested id."""
+
+    def __init__(self, person_id: str) -> None:
+        super().__init__(f"There is nobody with the id {person_id[:40]!r}.")
+
+
+class EmailTakenError(ValueError):
+    """Somebody has this address already."""
+
+    def __init__(self, email: str) -> None:
+        super().__init__(f"Somebody has the {email[:254]} already.")
+
+
+class LastAdminError(ValueError):
+    """Nobody would look after the lab any more."""
+
+    def __init__(self) -> None:
+        super().__init__("The last administrator stays one. Make somebody else one first.")

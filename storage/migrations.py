@@ -1,11 +1,16 @@
 """Bring a database up to date, one numbered step after another."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from peewee import Database
+from peewee import Database, Field, SqliteDatabase
+from playhouse.migrate import PostgresqlMigrator, SqliteMigrator
+from playhouse.migrate import migrate as run_operations
 
+from storage.account_tables import ACCOUNT_TABLES
 from storage.errors import DatabaseTooNewError, DatabaseTooOldError
-from storage.tables import TABLES, SchemaRow
+from storage.records import Visibility
+from storage.tables import TABLES, JsonField, LineField, SchemaRow
 
 Migration = Callable[[Database], None]
 
@@ -14,8 +19,23 @@ def _create_runs_and_events(database: Database) -> None:
     database.create_tables(TABLES)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create_runs_and_events,)
+def _create_accounts(database: Database) -> None:
+    database.create_tables(ACCOUNT_TABLES)
+    _add_column(database, "runs", "visibility", LineField(default=Visibility.PRIVATE))
+    _add_column(database, "runs", "shared_json", JsonField(default=list))
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create_runs_and_events, _create_accounts)
 """Only ever append: the position is the version."""
+
+
+def _add_column(database: Database, table: str, name: str, field: Field) -> None:
+    """Add a column that older databases lack; new ones were made with it."""
+    if name in {column.name for column in database.get_columns(table)}:
+        return
+    kind: Any = SqliteMigrator if isinstance(database, SqliteDatabase) else PostgresqlMigrator
+    operation = kind(database).add_column(table, name, field)
+    run_operations(operation)  # type: ignore[no-untyped-call]  # peewee has no types here
 
 
 def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> None:

@@ -67,6 +67,13 @@ class EventLevel(StrEnum):
     ERROR = "error"
 
 
+class Visibility(StrEnum):
+    """Who sees a run beside its owner, those it is shared with, and administrators."""
+
+    PRIVATE = "private"
+    EVERYONE = "everyone"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far a run has come, by its newest report."""
@@ -97,6 +104,10 @@ class RunRecord:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     owner: str | None = None
+    """The person it belongs to; None: it was made without accounts."""
+    visibility: Visibility = Visibility.PRIVATE
+    shared_with: tuple[str, ...] = ()
+    """People who may look at it."""
     group_id: str | None = None
     parent: str | None = None
     tags: tuple[str, ...] = ()
@@ -153,6 +164,8 @@ class RunFilter:
     owner: str | None = None
     archived: bool | None = False
     text: str | None = None
+    seen_by: str | None = None
+    """Only what this person may look at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ import msgspec
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
 from storage.records import JsonObject
+
+_SECRET_BYTES = 32
 
 Content = bytes | bytearray
 """What is written to a file."""
@@ -248,6 +251,19 @@ class RunsFolder:
         self.previews.mkdir(exist_ok=True)
         write_atomically(self.preview(env_id), content)
 
+    def avatar(self, person_id: str) -> Path:
+        """Return where the picture of the person with this id lies, which must exist."""
+        return self.path / ".avatars" / f"{person_id}.png"
+
+    def save_avatar(self, person_id: str, content: bytes) -> None:
+        """Keep the picture of a person."""
+        self.avatar(person_id).parent.mkdir(exist_ok=True)
+        write_atomically(self.avatar(person_id), content)
+
+    def remove_avatar(self, person_id: str) -> None:
+        """Forget the picture of a person."""
+        self.avatar(person_id).unlink(missing_ok=True)
+
     def read_environments(self) -> bytes | None:
         """Return what is known of environments outside the catalogue, if anything is."""
         try:
@@ -262,6 +278,15 @@ class RunsFolder:
     @property
     def _environments(self) -> Path:
         return self.path / ".environments.json"
+
+    def server_secret(self) -> bytes:
+        """Return what only this server knows, made at first and readable by its user alone."""
+        path = self.path / ".secret"
+        with suppress(FileExistsError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_hex(_SECRET_BYTES).encode())
+        return path.read_bytes()
 
     def claim(self) -> IO[str]:
         """Make the folder ours; the claim lasts until the returned file is closed.
@@ -283,6 +308,19 @@ class RunsFolder:
             raise RunsFolderInUseError(str(self.path)) from None
         return lock
 
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each run's files hold, those in the trash included."""
+        found: dict[str, int] = {}
+        for parent in (self.path, self.path / ".trash"):
+            for folder in parent.iterdir() if parent.is_dir() else ():
+                if folder.is_dir() and not folder.name.startswith("."):
+                    found[folder.name] = _size(folder)
+        return found
+
+    def free(self) -> int:
+        """Return how many bytes are left on the disk."""
+        return shutil.disk_usage(self.path).free
+
     def set_aside(self, run_id: str) -> None:
         """Move a run's files into the trash."""
         folder, trash = self.run(run_id).path, self._trash(run_id)
@@ -301,6 +339,14 @@ class RunsFolder:
 
     def _trash(self, run_id: str) -> Path:
         return self.path / ".trash" / run_id
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # It may be gone by now.
+            total += path.lstat().st_size if path.is_file() else 0
+    return total
 
 
 def write_atomically(path: Path, content: Content) -> None:

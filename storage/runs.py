@@ -8,8 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-from peewee import Expression, Field, fn
+from peewee import Expression, Field
 
+from storage.database import holds
 from storage.errors import (
     AmbiguousRunError,
     BadCursorError,
@@ -26,8 +27,9 @@ from storage.records import (
     RunFilter,
     RunRecord,
     RunStatus,
+    Visibility,
 )
-from storage.tables import RunRow
+from storage.tables import RunRow, without_nul
 
 SORTABLE = ("created_at", "updated_at", "name", "env_id", "algorithm", "status", "timesteps")
 """The fields a list of runs can be sorted by."""
@@ -36,7 +38,9 @@ LATEST = "latest"
 """Stands for the newest run where an id is asked for."""
 
 _FEW = 5
-_CHANGEABLE = frozenset({"name", "notes", "tags_json", "archived", "config_json"})
+_CHANGEABLE = frozenset(
+    {"name", "notes", "tags_json", "archived", "config_json", "visibility", "shared_json"}
+)
 
 
 def create_run(
@@ -48,7 +52,7 @@ def create_run(
     tags: Iterable[str] = (),
     **more: Any,
 ) -> RunRecord:
-    """Add a run that waits to be started and return it; `more` are group_id and parent."""
+    """Add a run that waits to be started and return it; `more` are owner, group_id and parent."""
     now = datetime.now(UTC)
     row = RunRow.create(
         id=uuid4().hex,
@@ -120,11 +124,11 @@ def list_runs(
     )
 
 
-def newest_run() -> RunRecord | None:
+def newest_run(wanted: RunFilter = RunFilter()) -> RunRecord | None:  # noqa: B008 - frozen
     """Return the run a visitor wants to see first: the one that trains, else the latest."""
     row = (
         RunRow.select()
-        .where(RunRow.deleted_at.is_null(), ~RunRow.archived)
+        .where(RunRow.deleted_at.is_null(), *_conditions(wanted))
         .order_by(
             RunRow.status.in_(list(WITH_WORKER)).desc(),
             RunRow.created_at.desc(),
@@ -132,6 +136,11 @@ def newest_run() -> RunRecord | None:
         .first()
     )
     return None if row is None else _record(row)
+
+
+def owners() -> dict[str, str | None]:
+    """Return who owns which run, hidden ones included."""
+    return {row.id: row.owner for row in RunRow.select(RunRow.id, RunRow.owner)}
 
 
 def queued_runs() -> tuple[RunRecord, ...]:
@@ -176,7 +185,7 @@ def move_run(run_id: str, target: RunStatus, *, error: str | None = None) -> Run
 
 
 def change_run(run_id: str, **values: Any) -> RunRecord:
-    """Set what may change in a run's life: name, notes, tags_json, archived, config_json."""
+    """Set what may change in a run's life: see `_CHANGEABLE`."""
     unknown = values.keys() - _CHANGEABLE
     if unknown:
         raise TypeError(f"A run's {', '.join(sorted(unknown))} can't be changed.")
@@ -257,15 +266,27 @@ def _conditions(wanted: RunFilter) -> list[Any]:
     found: list[Any] = [field == value for field, value in equal.items() if value is not None]
     if wanted.tag is not None:
         # Tags are stored as a JSON list; the quotes keep "ppo" from matching "ppo-2".
-        found.append(fn.INSTR(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()) > 0)
+        found.append(holds(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()))
     if wanted.text:
+        text = without_nul(wanted.text)
         found.append(
-            RunRow.name.contains(wanted.text)
-            | RunRow.env_id.contains(wanted.text)
-            | RunRow.algorithm.contains(wanted.text)
-            | RunRow.id.startswith(wanted.text)
+            RunRow.name.contains(text)
+            | RunRow.env_id.contains(text)
+            | RunRow.algorithm.contains(text)
+            | RunRow.id.startswith(text)
         )
+    if wanted.seen_by is not None:
+        found.append(_may_be_seen_by(wanted.seen_by))
     return found
+
+
+def _may_be_seen_by(person_id: str) -> Expression:
+    expression: Expression = (
+        (RunRow.owner == person_id)
+        | (RunRow.visibility == Visibility.EVERYONE)
+        | holds(RunRow.shared_json, f'"{person_id}"')
+    )
+    return expression
 
 
 def _beyond(field: Field, position: tuple[str, str], *, falls: bool) -> Expression:
@@ -318,6 +339,8 @@ def _record(row: RunRow) -> RunRecord:
         started_at=row.started_at,
         finished_at=row.finished_at,
         owner=row.owner,
+        visibility=Visibility(row.visibility),
+        shared_with=tuple(row.shared_json),
         group_id=row.group_id,
         parent=row.parent,
         tags=tuple(row.tags_json),

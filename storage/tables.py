@@ -16,7 +16,7 @@ from peewee import (
     TextField,
 )
 
-from storage.records import EventLevel, RunStatus
+from storage.records import EventLevel, RunStatus, Visibility
 
 
 class UtcField(DateTimeField):
@@ -44,6 +44,27 @@ class JsonField(TextField):
         return None if value is None else msgspec.json.decode(value)
 
 
+class LineField(CharField):
+    """A short text; PostgreSQL has no character 0, so it is replaced everywhere."""
+
+    def db_value(self, value: object) -> str | None:
+        """Replace what can't be stored."""
+        return None if value is None else without_nul(str(value))
+
+
+class ProseField(TextField):
+    """A text of any length; PostgreSQL has no character 0, so it is replaced everywhere."""
+
+    def db_value(self, value: object) -> str | None:
+        """Replace what can't be stored."""
+        return None if value is None else without_nul(str(value))
+
+
+def without_nul(text: str) -> str:
+    """Replace the one character that not every database takes."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 class SchemaRow(Model):
     """The one row that says which migrations the database has seen."""
 
@@ -58,11 +79,11 @@ class SchemaRow(Model):
 class RunRow(Model):
     """A row of the runs table."""
 
-    id = CharField(primary_key=True)
-    name = CharField()
-    env_id = CharField(index=True)
-    algorithm = CharField(index=True)
-    status = CharField(default=RunStatus.CREATED, index=True)
+    id = LineField(primary_key=True)
+    name = LineField()
+    env_id = LineField(index=True)
+    algorithm = LineField(index=True)
+    status = LineField(default=RunStatus.CREATED, index=True)
     config_json = JsonField()
     created_at = UtcField(index=True)
     updated_at = UtcField()
@@ -70,13 +91,16 @@ class RunRow(Model):
     started_at = UtcField(null=True)
     finished_at = UtcField(null=True)
     deleted_at = UtcField(null=True, index=True)
-    owner = CharField(null=True, index=True)
-    group_id = CharField(null=True, index=True)
-    parent = CharField(null=True)
+    owner = LineField(null=True, index=True)
+    visibility = LineField(default=Visibility.PRIVATE)
+    # People's ids: read with every run and hardly ever written.
+    shared_json = JsonField(default=list)
+    group_id = LineField(null=True, index=True)
+    parent = LineField(null=True)
     tags_json = JsonField(default=list)
-    notes = TextField(default="")
+    notes = ProseField(default="")
     archived = BooleanField(default=False)
-    error = TextField(null=True)
+    error = ProseField(null=True)
     timesteps = IntegerField(default=0)
     vec_steps = IntegerField(default=0)
     updates = IntegerField(default=0)
@@ -98,9 +122,9 @@ class EventRow(Model):
     id = AutoField()
     run = ForeignKeyField(RunRow, column_name="run_id", on_delete="CASCADE")
     timestamp = UtcField()
-    event_type = CharField()
-    level = CharField(default=EventLevel.INFO)
-    message = TextField()
+    event_type = LineField()
+    level = LineField(default=EventLevel.INFO)
+    message = ProseField()
     data = JsonField(default=dict)
 
     class Meta:

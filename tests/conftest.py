@@ -2,9 +2,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.accounts.people import Someone
 from tests.lab_server import LabServer
 
 
@@ -40,12 +42,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
         yield lab
 
 
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A server with accounts that tests share; nothing trains on it."""
+    settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4", "RL_LAB_WARM_WORKERS": "0"}
+    folder = tmp_path_factory.mktemp("guarded-lab")
+    with LabServer(folder, free_port(), **settings) as lab:
+        Someone(lab, "root@example.org").register(name="Root")
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def admin(guarded: LabServer) -> Someone:
+    root = Someone(guarded, "root@example.org")
+    assert root.login().status_code == 200
+    assert root.api.patch("/admin/lab", json={"runs_at_once": 0}).status_code == 200
+    return root
+
+
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
     """Start servers of one's own, on the folder of this test; they end with it."""
     started: list[LabServer] = []
 
-    def start(folder: Path | None = None, **settings: str) -> LabServer:
+    def start(folder: Path | None = None, **settings: Any) -> LabServer:
         settings = {"RL_LAB_WORKERS": "1", **settings}
         lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
         started.append(lab)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -18,10 +19,12 @@ ENDS = {"completed", "stopped", "failed", "interrupted"}
 
 
 class LabServer:
-    def __init__(self, folder: Path, port: int, **settings: str) -> None:
+    def __init__(
+        self, folder: Path, port: int, *, verify: ssl.SSLContext | None = None, **settings: str
+    ) -> None:
         self.folder = folder
-        self.url = f"http://127.0.0.1:{port}"
-        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30)
+        self.url = f"{'https' if verify else 'http'}://127.0.0.1:{port}"
+        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30, verify=verify or True)
         self._environment = _environment(
             RL_LAB_RUNS=str(folder), RL_LAB_PORT=str(port), RL_LAB_BROWSER="0", **settings
         )

@@ -3,12 +3,15 @@
 from fastapi import FastAPI
 
 from app.api import (
+    admin,
     algorithms,
     artifacts,
+    auth,
     environments,
     frames,
     groups,
     health,
+    me,
     presets,
     records,
     runs,
@@ -44,8 +47,12 @@ def create_api(lab: Lab) -> FastAPI:
         streams,
         frames,
         artifacts,
+        auth,
+        me,
+        admin,
     ):
         api.include_router(resource.router)
+    api.include_router(me.people_router)
     add_docs(api)
     add_error_handlers(api)
     return api

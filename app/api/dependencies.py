@@ -7,9 +7,12 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from app.accounts.accounts import Accounts
+from app.accounts.errors import AccountsOffError, NotSignedInError
+from app.accounts.personal_trainer import PersonalTrainer
+from app.accounts.visitors import Visitor
 from app.api.schemas import Run
 from app.lab import Lab
-from app.training.trainer import Trainer
 from storage.records import RunRecord
 
 LARGEST = 2**53
@@ -21,23 +24,49 @@ def _lab(connection: HTTPConnection) -> Lab:
     return lab
 
 
-def _trainer(connection: HTTPConnection) -> Trainer:
-    return _lab(connection).trainer
+def _visitor(connection: HTTPConnection) -> Visitor:
+    visitor: Visitor | None = connection.scope.get("state", {}).get("visitor")
+    if visitor is None:
+        raise NotSignedInError
+    visitor.check()
+    return visitor
+
+
+def _trainer(connection: HTTPConnection) -> PersonalTrainer:
+    return _lab(connection).trainer_for(_visitor(connection))
+
+
+def _accounts(connection: HTTPConnection) -> Accounts:
+    accounts = _lab(connection).accounts
+    if not accounts.is_on:
+        raise AccountsOffError
+    return accounts
 
 
 TheLab = Annotated[Lab, Depends(_lab)]
-TheTrainer = Annotated[Trainer, Depends(_trainer)]
+TheTrainer = Annotated[PersonalTrainer, Depends(_trainer)]
+"""Everything about runs, as far as the one who asks may."""
+TheVisitor = Annotated[Visitor, Depends(_visitor)]
+TheAccounts = Annotated[Accounts, Depends(_accounts)]
 
 
-async def describe(run: RunRecord, trainer: Trainer) -> Run:
+async def describe(run: RunRecord, trainer: PersonalTrainer) -> Run:
     """Return a run as the API answers it, with the files it has right now."""
     return (await describe_all([run], trainer))[0]
 
 
-async def describe_all(runs: Sequence[RunRecord], trainer: Trainer) -> list[Run]:
+async def describe_all(runs: Sequence[RunRecord], trainer: PersonalTrainer) -> list[Run]:
     """Return several runs, looking at the files of all of them in one go."""
 
     def look() -> list[Run]:
-        return [Run.of(run, trainer.folder(run.id).artifacts()) for run in runs]
+        return [
+            Run.of(
+                run,
+                trainer.folder(run.id).artifacts(),
+                owner=trainer.owner_of(run),
+                shared_with=trainer.readers_of(run),
+            )
+            for run in runs
+        ]
 
     return await asyncio.to_thread(look)

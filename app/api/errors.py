@@ -10,11 +10,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from app.accounts.errors import AccessError, TooManyError
 from app.errors import InputError, explain
 from app.previews import PreviewError
 from storage.errors import (
     BadCursorError,
+    LastAdminError,
     NotWrittenError,
+    PersonNotFoundError,
     RunNotFoundError,
     WrongStateError,
 )
@@ -38,9 +41,11 @@ class ErrorAnswer(BaseModel):
 
 EVERYWHERE: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The request can't be read"},
-    403: {"model": ErrorAnswer, "description": "A foreign page or host asks"},
+    401: {"model": ErrorAnswer, "description": "Nobody is signed in"},
+    403: {"model": ErrorAnswer, "description": "A foreign page or host asks, or it is not yours"},
     413: {"model": ErrorAnswer, "description": "The body is too large"},
     422: {"model": ErrorAnswer, "description": "A value is not possible; `field` says which"},
+    429: {"model": ErrorAnswer, "description": "Too many; `Retry-After` says when to try again"},
     503: {"model": ErrorAnswer, "description": "Not now: no worker, or the database is locked"},
 }
 """What any request may be answered."""
@@ -70,6 +75,9 @@ def add_error_handlers(api: FastAPI) -> None:
     """Turn exceptions into answers."""
     api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
     api.add_exception_handler(InputError, _invalid)
+    api.add_exception_handler(AccessError, _no_access)
+    api.add_exception_handler(PersonNotFoundError, _not_found)
+    api.add_exception_handler(LastAdminError, _last_admin)
     api.add_exception_handler(BadCursorError, _bad_cursor)
     api.add_exception_handler(RunNotFoundError, _not_found)
     api.add_exception_handler(NotThereError, _not_there)
@@ -94,6 +102,18 @@ async def _malformed_or_invalid(_: Request, error: Exception) -> JSONResponse:
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, InputError)
     return error_answer(422, error.code, str(error), error.field)
+
+
+async def _no_access(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AccessError)
+    answer = error_answer(error.status, error.code, str(error), error.field)
+    if isinstance(error, TooManyError):
+        answer.headers["Retry-After"] = str(error.retry_after_s)
+    return answer
+
+
+async def _last_admin(_: Request, error: Exception) -> JSONResponse:
+    return error_answer(409, "last_admin", str(error))
 
 
 async def _bad_cursor(_: Request, error: Exception) -> JSONResponse:
@@ -125,6 +145,8 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == 413:
         return error_answer(413, "too_large", error.detail)
+    if error.status_code == 408:
+        return error_answer(408, "too_slow", error.detail)
     phrase = HTTPStatus(error.status_code).phrase
     message = {
         404: f"There is nothing at {request.url.path[:200]}.",

@@ -1,12 +1,14 @@
 """Live pictures of a run: a WebSocket with credit, and the newest one by itself."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from app.accounts.errors import AccessError
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
 from app.tasks import Tasks
@@ -16,6 +18,7 @@ from storage.errors import RunNotFoundError
 _ON_THEIR_WAY = 2
 _MOST_FPS = 30.0
 _UNKNOWN_RUN = 4404
+_FOREIGN_RUN = 4403
 
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
@@ -44,14 +47,15 @@ async def frames(
     """Send the newest pictures, each after the one before was thanked for with `ack`."""
     try:
         feed = await trainer.feed(run_id)
-    except RunNotFoundError:
+    except (RunNotFoundError, AccessError) as error:
         # A browser hears the code only of a connection that was open.
         await socket.accept()
-        await socket.close(_UNKNOWN_RUN)
+        await socket.close(_FOREIGN_RUN if isinstance(error, AccessError) else _UNKNOWN_RUN)
         return
     await socket.accept()
     with feed.frames.looking():
-        await _FrameSender(socket, feed.frames, min(fps, _MOST_FPS)).run()
+        sender = _FrameSender(socket, feed.frames, min(fps, _MOST_FPS))
+        await sender.run(lambda: trainer.visitor.sees(feed.run))
 
 
 class _FrameSender:
@@ -63,10 +67,10 @@ class _FrameSender:
         self._pause = 1 / fps
         self._credit = asyncio.BoundedSemaphore(_ON_THEIR_WAY)
 
-    async def run(self) -> None:
-        """Send until the viewer leaves."""
+    async def run(self, may_look: Callable[[], bool]) -> None:
+        """Send until the viewer leaves, or may not look any more."""
         tasks = Tasks()
-        tasks.start(self._send(), name="send frames")
+        tasks.start(self._send(may_look), name="send frames")
         try:
             while True:
                 await self._socket.receive_text()
@@ -79,12 +83,15 @@ class _FrameSender:
         finally:
             await tasks.cancel()
 
-    async def _send(self) -> None:
+    async def _send(self, may_look: Callable[[], bool]) -> None:
         shown = 0
         while self._socket.application_state is WebSocketState.CONNECTED:
             await self._credit.acquire()
             frame = await self._hub.after(shown)
             shown = frame.seq
+            if not may_look():
+                await self._socket.close(_FOREIGN_RUN)
+                return
             try:
                 await self._socket.send_bytes(frame.packed())
             except (WebSocketDisconnect, RuntimeError):

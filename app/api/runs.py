@@ -13,7 +13,7 @@ from app.api.schemas import Listing, NewGroup, Run
 from app.environments.catalogue import find_in_catalogue
 from app.errors import InputError, UnknownAlgorithmError
 from app.training.config import MAX_TIMESTEPS, Name, RunRequest, ShortText, Tags, WholeNumber
-from storage.records import RunFilter, RunStatus
+from storage.records import RunFilter, RunStatus, Visibility
 from storage.runs import SORTABLE
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -22,6 +22,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     422: {"model": ErrorAnswer},
 }
 _WHILE_TRAINING = ("learning_rate", "ent_coef", "clip_range", "total_timesteps")
+_SHARING = ("visibility", "shared_with")
 _ARCHIVED = {"true": True, "false": False, "all": None}
 
 
@@ -34,6 +35,10 @@ class RunChanges(BaseModel):
     notes: Annotated[StrictStr, Field(max_length=65_536)] | None = None
     tags: Tags | None = None
     archived: StrictBool | None = None
+    visibility: Visibility | None = None
+    """private or everyone; who may look beside the owner."""
+    shared_with: Annotated[list[ShortText], Field(max_length=100)] | None = None
+    """The e-mail addresses of people who may look."""
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     learning_rate: Any = None
     ent_coef: Any = None
@@ -92,7 +97,7 @@ async def get(run_id: str, trainer: TheTrainer) -> Run:
 
 @router.patch("/{run_id}")
 async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
-    """Rename a run, change its notes, tags or budget, archive it, or steer it while it trains."""
+    """Rename a run, change its notes, tags or budget, archive, share, or steer it."""
     values = changes.model_dump(exclude_none=True)
     if "tags" in values:
         values["tags_json"] = values.pop("tags")
@@ -101,6 +106,8 @@ async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
     for name in _WHILE_TRAINING:
         if name in changes.model_fields_set and getattr(changes, name) is None:
             raise InputError(f"{name} must be a number, got null.", field=name)
+    if sharing := {name: values.pop(name) for name in _SHARING if name in values}:
+        await trainer.share(run_id, **sharing)
     wishes = {name: values.pop(name) for name in _WHILE_TRAINING if name in values}
     if wishes:
         await trainer.adjust(run_id, wishes)

@@ -1,6 +1,6 @@
 """The shapes of what the API answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from app.environments.options import EnvOption, OptionValue
 from app.environments.spec import EnvSpec
 from storage import run_folder
-from storage.records import EventRecord, RunRecord, RunStatus
+from storage.records import EventRecord, RunRecord, RunStatus, Visibility
 
 T = TypeVar("T")
 
@@ -69,6 +69,10 @@ class Run(BaseModel):
     eta_s: float | None
     error: str | None
     owner: str | None
+    """The owner's e-mail address; null: made without accounts."""
+    visibility: Visibility
+    shared_with: list[str] | None
+    """Who else may look, for the owner and administrators; null for others."""
     group_id: str | None
     parent: str | None
     tags: list[str]
@@ -77,7 +81,14 @@ class Run(BaseModel):
     artifacts: list[Artifact]
 
     @classmethod
-    def of(cls, run: RunRecord, files: Mapping[str, run_folder.Artifact]) -> "Run":
+    def of(
+        cls,
+        run: RunRecord,
+        files: Mapping[str, run_folder.Artifact],
+        *,
+        owner: str | None,
+        shared_with: Sequence[str] | None,
+    ) -> "Run":
         """Describe a run and its files."""
         done = run.progress
         return cls(
@@ -103,7 +114,9 @@ class Run(BaseModel):
             elapsed_s=done.elapsed_s,
             eta_s=run.eta_s,
             error=run.error,
-            owner=run.owner,
+            owner=owner,
+            visibility=run.visibility,
+            shared_with=None if shared_with is None else list(shared_with),
             group_id=run.group_id,
             parent=run.parent,
             tags=list(run.tags),

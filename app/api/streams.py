@@ -10,11 +10,11 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from app.accounts.personal_trainer import PersonalTrainer
 from app.api.dependencies import LARGEST, TheTrainer, describe
 from app.api.errors import ErrorAnswer
 from app.api.schemas import LogEvent
 from app.training.feed import RunFeed
-from app.training.trainer import Trainer
 from storage import metrics
 from storage.records import JsonObject
 
@@ -63,7 +63,7 @@ class MetricsStream:
     """One listener's way through the lines of a run."""
 
     def __init__(
-        self, trainer: Trainer, feed: RunFeed, *, begin: int | None, all_lines: bool
+        self, trainer: PersonalTrainer, feed: RunFeed, *, begin: int | None, all_lines: bool
     ) -> None:
         self._trainer = trainer
         self._feed = feed
@@ -80,7 +80,7 @@ class MetricsStream:
             yield self._take_back(self._feed.line_count)
         status = self._feed.run.status
         yield _message("status", {"status": status, "error": self._feed.run.error})
-        while not self._feed.is_deleted:
+        while self._trainer.visitor.sees(self._feed.run) and not self._feed.is_deleted:
             # The status is read before the lines: at the end no line can come after it.
             seen, now = self._feed.version, self._feed.run
             if self._truncations != self._feed.truncations:
@@ -130,11 +130,13 @@ class MetricsStream:
         return await self._trainer.read_on(self._reader, _LINES_PER_MESSAGE)
 
 
-async def _event_messages(trainer: Trainer, feed: RunFeed, begin: int) -> AsyncIterator[str]:
+async def _event_messages(
+    trainer: PersonalTrainer, feed: RunFeed, begin: int
+) -> AsyncIterator[str]:
     told = begin
     while True:
         seen, over = feed.version, feed.run.status.is_over
-        if feed.is_deleted:
+        if feed.is_deleted or not trainer.visitor.sees(feed.run):
             return
         found = await trainer.events_after(feed.run.id, told)
         for event in found:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from app.settings import Settings
 from storage.database import open_database_to_read
@@ -14,10 +15,11 @@ def lab_to_read(settings: Settings) -> Iterator[bool]:
     Raises:
         StorageError: if it can't be read.
     """
-    if not settings.database_path.is_file():
+    address = settings.database_address
+    if isinstance(address, Path) and not address.is_file():
         yield False
         return
-    database = open_database_to_read(settings.database_path)
+    database = open_database_to_read(address)
     try:
         yield True
     finally:

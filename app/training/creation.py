@@ -34,7 +34,9 @@ class Creation:
         self._storage = storage
         self._environments = environments
 
-    async def make(self, request: RunRequest, *, group_id: str | None = None) -> RunRecord:
+    async def make(
+        self, request: RunRequest, *, group_id: str | None = None, owner: str | None = None
+    ) -> RunRecord:
         """Make a run; it waits until it is started.
 
         Raises:
@@ -54,6 +56,7 @@ class Creation:
                 config=config.model_dump(),
                 tags=request.tags,
                 group_id=group_id,
+                owner=owner,
                 parent=config.init_from.partition("@")[0] if config.init_from else None,
             )
         except OSError as error:

@@ -8,6 +8,7 @@ from app.events import Event
 from app.storage_thread import StorageThread, until_written
 from app.tasks import Tasks
 from app.training import endings
+from app.training.capacity import Capacity
 from app.training.config import RunConfig
 from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
@@ -33,12 +34,11 @@ class TrainingQueue:
         folder: RunsFolder,
         storage: StorageThread,
         around: Surroundings,
-        *,
-        limit: int,
+        capacity: Capacity,
     ) -> None:
         self.load_changed = Event[[]]()
         """A worker became busy or free, or the queue longer or shorter."""
-        self.limit = limit
+        self._capacity = capacity
         self.waiting = 0
         self._journal = journal
         self._folder = folder
@@ -50,6 +50,11 @@ class TrainingQueue:
         self._left_alone: set[str] = set()
         self._is_open = False
         self._fills_later = False
+
+    @property
+    def limit(self) -> int:
+        """How many runs may have a worker at once."""
+        return self._capacity.limit
 
     @property
     def active(self) -> int:
@@ -82,9 +87,10 @@ class TrainingQueue:
             async with self._filling:
                 queued = await self._storage(runs.queued_runs) if self._is_open else ()
                 waiting = [run for run in queued if run.id not in self._left_alone]
-                free = max(0, self.limit - self.active)
-                self.waiting = max(0, len(waiting) - free)
-                for run in waiting[:free]:
+                training = [one.owner for one in self._supervisors.values()]
+                chosen = self._capacity.choose(waiting, training)
+                self.waiting = len(waiting) - len(chosen)
+                for run in chosen:
                     await self._begin(run)
         except NotWrittenError:
             if self._is_open and not self._fills_later:

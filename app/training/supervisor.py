@@ -120,6 +120,11 @@ class Supervisor:
         self._beside: EvaluationBeside | None = None
         self._heard = self._saved = time.monotonic()
 
+    @property
+    def owner(self) -> str | None:
+        """Whose run it is."""
+        return self._feed.run.owner
+
     def stop(self, wish: StopWish) -> None:
         """Ask the run to end soon; `follow` tells when it has."""
         if self._wish is not None:

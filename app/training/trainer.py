@@ -15,6 +15,7 @@ from app.events import Event
 from app.settings import Settings
 from app.storage_thread import StorageThread, until_written
 from app.training.backend import WorkerGoneError
+from app.training.capacity import Capacity, OwnerLimit, no_limit
 from app.training.changes import read_change
 from app.training.config import RunRequest
 from app.training.creation import Creation
@@ -61,6 +62,8 @@ class Trainer:
         storage: StorageThread,
         pool: WorkerPool,
         environments: EnvironmentFinder,
+        *,
+        of_owner: OwnerLimit = no_limit,
     ) -> None:
         self._journal = Journal(folder, storage)
         self._creation = Creation(self._journal, folder, storage, environments)
@@ -81,7 +84,9 @@ class Trainer:
             silence_s=settings.worker_silence,
             keep_checkpoints=settings.keep_checkpoints,
         )
-        self._queue = TrainingQueue(self._journal, folder, storage, around, limit=settings.workers)
+        self._queue = TrainingQueue(
+            self._journal, folder, storage, around, Capacity(settings.workers, of_owner)
+        )
         self.load_changed = self._queue.load_changed
 
     @property
@@ -119,7 +124,11 @@ class Trainer:
         await self._trash.close()
         await self._journal.close()
 
-    async def create(self, request: RunRequest) -> RunRecord:
+    async def fill(self) -> None:
+        """Give free workers to runs that may have them now, after limits were changed."""
+        await self._queue.fill()
+
+    async def create(self, request: RunRequest, *, owner: str | None = None) -> RunRecord:
         """Make a run; it waits until it is started.
 
         Raises:
@@ -127,10 +136,12 @@ class Trainer:
         """
         if request.seeds is not None:
             raise InputError("seeds makes a group of runs. Use seed for one.", field="seeds")
-        run = await self._creation.make(request)
+        run = await self._creation.make(request, owner=owner)
         return await self.start(run.id) if request.start else run
 
-    async def create_group(self, request: RunRequest) -> list[RunRecord]:
+    async def create_group(
+        self, request: RunRequest, *, owner: str | None = None
+    ) -> list[RunRecord]:
         """Make one run for each seed; they share everything else.
 
         Raises:
@@ -140,7 +151,7 @@ class Trainer:
         made: list[RunRecord] = []
         try:
             for single in one_request_per_seed(request):
-                made.append(await self._creation.make(single, group_id=group_id))
+                made.append(await self._creation.make(single, group_id=group_id, owner=owner))
         except BaseException:
             for run in made:
                 with suppress(NotWrittenError):
@@ -211,7 +222,7 @@ class Trainer:
         return await self.get(run_id)
 
     async def change(self, run_id: str, **values: Any) -> RunRecord:
-        """Change a run's name, notes, tags_json or archived."""
+        """Change a run's name, notes, tags_json, archived, visibility or shared_json."""
         run = await self._storage(runs.change_run, run_id, **values)
         return self._journal.announce(run)
 
@@ -309,9 +320,9 @@ class Trainer:
         async with self._reading:
             return await asyncio.to_thread(read)
 
-    async def newest(self) -> RunRecord | None:
+    async def newest(self, wanted: RunFilter) -> RunRecord | None:
         """Return the run that a visitor wants to see first, if there is any."""
-        run = await self._storage(runs.newest_run)
+        run = await self._storage(runs.newest_run, wanted)
         return None if run is None else self._fresh(run)
 
     async def feed(self, run_id: str) -> RunFeed:

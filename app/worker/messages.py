@@ -1,6 +1,6 @@
 """What the lab and a worker say to each other; decoded strictly, never unpickled."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -238,6 +238,7 @@ FileName = Literal[
     "best-vecnormalize.pkl",
     "best.pt",
     "preview.png",
+    "avatar.png",
     "checkpoint.pt",
     "checkpoint.zip",
 ]
@@ -351,6 +352,13 @@ class Describe(_Message, frozen=True, tag="describe"):
     env_kwargs: dict[str, Any] = {}
 
 
+class Shrink(_Message, frozen=True, tag="shrink"):
+    """Make a small square picture of the one that follows, which anybody may have made."""
+
+    side: int
+    has_file: ClassVar[bool] = True
+
+
 class Watch(_Message, frozen=True, tag="watch"):
     """Somebody looks, or nobody does any more: send weights, or don't."""
 
@@ -375,7 +383,7 @@ class Stop(_Message, frozen=True, tag="stop"):
     """End the job as soon as possible and deliver what there is."""
 
 
-Job = Train | View | Evaluate | Picture | Describe
+Job = Train | View | Evaluate | Picture | Describe | Shrink
 Command = Job | Watch | Pause | Change | Judged | Stop
 
 _COMMANDS = msgspec.json.Decoder(Command)

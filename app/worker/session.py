@@ -21,7 +21,8 @@ def serve(role: str, descriptor: int) -> None:
         job = messages.decode_command(framing.read(0)[1])
     except EOFError:
         return
-    file = read_file() if isinstance(job, messages.Train) and job.has_file else None
+    takes_file = isinstance(job, messages.Train | messages.Shrink) and job.has_file
+    file = read_file() if takes_file else None
     control = Control()
     try:
         _run(job, channel, control, file)
@@ -64,6 +65,10 @@ def _run(job: messages.Command, channel: Channel, control: Control, file: bytes 
             from app.worker.picture import picture
 
             picture(job, channel)
+        case messages.Shrink():
+            from app.worker.avatar import shrink
+
+            shrink(job, file or b"", channel)
         case messages.Describe():
             from app.worker.describe import describe
 

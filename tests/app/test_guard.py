@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
@@ -113,6 +115,24 @@ async def test_a_body_that_grows_too_large_is_refused() -> None:
 
     assert answer[0]["status"] == 413
     assert b"larger than 1 MiB" in answer[1]["body"]
+
+
+async def test_a_body_that_never_ends_is_not_waited_for() -> None:
+    guard = Guard(_hello, hosts={"localhost"}, body_within_s=0.01)
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await asyncio.sleep(60)
+        raise AssertionError("it was waited for")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await guard(scope, receive, send)
+
+    assert sent[0]["status"] == 408
+    assert b"too_slow" in sent[1]["body"]
 
 
 async def test_every_answer_carries_the_security_headers() -> None:

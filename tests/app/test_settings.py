@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,11 @@ def test_serve_may_be_said() -> None:
         (["--port", "http"], "--port must be a number"),
         (["--workers", "0"], "--workers must be a number from 1"),
         (["--auth", "maybe"], "--auth must be auto, on or off"),
-        (["--auth", "on"], "has no accounts"),
-        (["--host", "0.0.0.0"], "serves this machine only"),
-        (["--host", "lab.example.org"], "serves this machine only"),
+        (["--auth", "off", "--host", "0.0.0.0"], "--auth off serves this machine only"),
+        (["--auth", "off", "--proxy", "127.0.0.1"], "--auth off serves this machine only"),
+        (["--cert", "cert.pem"], "--cert and --key belong together"),
+        (["--cert", "no.pem", "--key", "no.pem"], "--cert must be a file that can be read"),
+        (["--proxy", "everyone"], "--proxy must be one address"),
         (["--colour"], "Unrecognized arguments: --colour"),
         (["dance"], "invalid choice: 'dance'"),
     ],
@@ -51,8 +54,47 @@ def test_a_wrong_variable_is_named() -> None:
         read_settings([], {"RL_LAB_WARM_WORKERS": "-1"})
     with pytest.raises(SettingsError, match="RL_LAB_BROWSER must be 0 or 1"):
         read_settings([], {"RL_LAB_BROWSER": "yes"})
-    with pytest.raises(SettingsError, match="RL_LAB_DATABASE must look like sqlite"):
-        read_settings([], {"RL_LAB_DATABASE": "mysql://x"})
+    with pytest.raises(SettingsError, match="RL_LAB_DATABASE must look like sqlite") as raised:
+        read_settings([], {"RL_LAB_DATABASE": "mysql://lab:geheim@x"})
+    assert "geheim" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "has_accounts", "registration"),
+    [
+        ([], False, "open"),
+        (["--auth", "on"], True, "open"),
+        (["--host", "0.0.0.0"], True, "invite"),
+        (["--host", "lab.example.org", "--auth", "on"], True, "invite"),
+        (["--proxy", "127.0.0.1"], True, "invite"),
+    ],
+)
+def test_who_can_be_reached_by_others_has_accounts(
+    flags: list[str], has_accounts: bool, registration: str
+) -> None:
+    settings = read_settings(flags, {})
+
+    assert settings.has_accounts is has_accounts
+    assert settings.usual_registration == registration
+
+
+def test_registration_and_secret_are_checked() -> None:
+    assert read_settings([], {"RL_LAB_REGISTRATION": "closed"}).usual_registration == "closed"
+    with pytest.raises(SettingsError, match="RL_LAB_REGISTRATION must be one of open, invite"):
+        read_settings([], {"RL_LAB_REGISTRATION": "maybe"})
+    with pytest.raises(SettingsError, match="RL_LAB_SECRET must be at least 16") as raised:
+        read_settings([], {"RL_LAB_SECRET": "geheim"})
+    assert "geheim" not in str(raised.value)
+    assert "long enough secret" not in repr(
+        read_settings([], {"RL_LAB_SECRET": "long enough secret"})
+    )
+
+
+def test_a_server_on_all_addresses_knows_its_own() -> None:
+    allowed = read_settings(["--host", "0.0.0.0"], {}).allowed_hosts
+
+    assert {"127.0.0.1", socket.gethostname().lower()} <= allowed
+    assert "evil.example" not in allowed
 
 
 def test_further_names_are_allowed_hosts() -> None:

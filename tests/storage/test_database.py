@@ -7,12 +7,18 @@ from peewee import Database, OperationalError
 
 from storage import events, runs
 from storage.database import in_one_step, naming_outages, open_database
-from storage.errors import DatabaseLockedError, DiskFullError
+from storage.errors import (
+    DatabaseLockedError,
+    DatabaseUnusableError,
+    DiskFullError,
+    NotWrittenError,
+)
 from storage.records import RunFilter
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
+    """Here SQLite alone: it is about its locks and its file."""
     opened = open_database(tmp_path / "lab.db")
     yield opened
     opened.close()
@@ -68,3 +74,23 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_done(database: Database) -
 def test_a_mistake_of_ours_keeps_its_name(database: Database) -> None:
     with pytest.raises(OperationalError, match="no such table"), naming_outages():
         database.execute_sql("SELECT * FROM nowhere")
+
+
+def test_an_unreachable_server_is_named_without_its_password(tmp_path: Path) -> None:
+    address = f"postgresql://lab:geheim@/lab?host={tmp_path}"
+
+    with pytest.raises(DatabaseUnusableError, match="postgresql:///lab can't be used") as raised:
+        open_database(address)
+
+    assert "geheim" not in str(raised.value)
+
+
+def test_a_server_that_was_away_is_named_and_found_again(postgresql_server: str) -> None:
+    opened = open_database(postgresql_server)
+    try:
+        with pytest.raises(NotWrittenError, match="its server does not answer"), naming_outages():
+            opened.execute_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+
+        assert opened.execute_sql("SELECT 1").fetchone() == (1,)
+    finally:
+        opened.close()

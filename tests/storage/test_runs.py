@@ -1,33 +1,21 @@
 import base64
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from peewee import Database
 
 from storage import events, runs
-from storage.database import open_database
+from storage.database import Address, open_database
 from storage.errors import (
     BadCursorError,
     DatabaseTooNewError,
     RunNotFoundError,
     WrongStateError,
 )
-from storage.records import EventLevel, Progress, RunFilter, RunRecord, RunStatus
+from storage.records import EventLevel, Progress, RunFilter, RunRecord, RunStatus, Visibility
 from storage.tables import SchemaRow
 
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database(tmp_path / "lab.db")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(autouse=True)
-def _use_database(database: Database) -> None:
-    """All tests here talk to it."""
+pytestmark = pytest.mark.usefixtures("database")
 
 
 def create(name: str = "a run", **values: Any) -> RunRecord:
@@ -223,19 +211,48 @@ def test_an_event_keeps_its_level_and_data() -> None:
     assert event.data == {"step": 3}
 
 
-def test_a_database_of_a_newer_version_is_refused(tmp_path: Path, database: Database) -> None:
+def test_a_database_of_a_newer_version_is_refused(address: Address, database: Database) -> None:
     SchemaRow.update(version=99).execute()
     database.close()
 
     with pytest.raises(DatabaseTooNewError, match="version 99"):
-        open_database(tmp_path / "lab.db")
+        open_database(address)
 
 
-def test_opening_a_database_twice_changes_nothing(tmp_path: Path, database: Database) -> None:
+def test_opening_a_database_twice_changes_nothing(address: Address, database: Database) -> None:
     run = create()
     database.close()
 
-    again = open_database(tmp_path / "lab.db")
+    again = open_database(address)
 
     assert runs.get_run(run.id) == run
     again.close()
+
+
+def test_people_see_their_own_runs_and_what_is_shared_with_them() -> None:
+    create("hers", owner="ada")
+    shared = create("shared", owner="bob")
+    runs.change_run(shared.id, shared_json=["ada"])
+    public = create("public", owner="bob")
+    runs.change_run(public.id, visibility=Visibility.EVERYONE)
+    create("his", owner="bob")
+    create("nobody's")
+
+    seen = {run.name for run in runs.list_runs(RunFilter(seen_by="ada")).items}
+
+    assert seen == {"hers", "shared", "public"}
+    assert {run.name for run in runs.list_runs(RunFilter(seen_by="ad")).items} == {"public"}
+    assert runs.get_run(shared.id).shared_with == ("ada",)
+    newest = runs.newest_run(RunFilter(seen_by="ada"))
+    assert newest is not None
+    assert newest.name == "public"
+
+
+def test_a_name_may_hold_any_character() -> None:
+    name = "zero \0, quote ', percent %, snowman \N{SNOWMAN}"
+
+    run = create(name)
+
+    assert runs.get_run(run.id).name == name.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    assert [r.id for r in runs.list_runs(RunFilter(text="zero \0")).items] == [run.id]
+    assert [r.id for r in runs.list_runs(RunFilter(text="percent %")).items] == [run.id]

@@ -1,0 +1,67 @@
+"""All services around people, built once."""
+
+import asyncio
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from app.accounts.administration import Administration
+from app.accounts.audit_log import AuditLog
+from app.accounts.directory import Directory
+from app.accounts.passes import Passes
+from app.accounts.passwords import Passwords
+from app.accounts.profiles import Profiles
+from app.accounts.secrets import Vault
+from app.accounts.signing_in import SigningIn
+from app.accounts.surroundings import Surroundings
+from app.settings import Settings
+from app.storage_thread import StorageThread
+from app.tasks import Tasks
+from storage import sessions
+from storage.errors import NotWrittenError
+
+_SWEEP_EVERY_S = 20.0
+
+
+class Accounts:
+    """Hands out the services around people; on a server without accounts they are never asked."""
+
+    def __init__(self, settings: Settings, storage: StorageThread, *, secret: bytes) -> None:
+        self.is_on = settings.has_accounts
+        self._storage = storage
+        self._passwords = Passwords(settings.bcrypt_cost)
+        self.directory = Directory(storage, settings.usual_registration)
+        self.passes = Passes(storage, self.directory)
+        self.audit = AuditLog(storage)
+        around = Surroundings(
+            storage=storage,
+            directory=self.directory,
+            passes=self.passes,
+            passwords=self._passwords,
+            audit=self.audit,
+        )
+        self.signing_in = SigningIn(around)
+        self.profiles = Profiles(around, self.signing_in, Vault(secret))
+        self.administration = Administration(around)
+        self._tasks = Tasks()
+        if self.is_on:
+            # Now, not when the server opens: it answers before that has come to its end.
+            self.directory.read()
+            self.signing_in.require_setup_code(settings.is_reachable)
+
+    def open(self) -> None:
+        """From now on end what expires."""
+        if self.is_on:
+            self._tasks.start(self._sweep(), name="end expired sessions")
+
+    async def close(self) -> None:
+        """End what is under way."""
+        await self._tasks.cancel()
+        self._passwords.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            now = datetime.now(UTC)
+            self.passes.end_expired(now)
+            with suppress(NotWrittenError):
+                await self._storage(sessions.forget_expired, now)
+            await asyncio.sleep(_SWEEP_EVERY_S)

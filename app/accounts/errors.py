@@ -1,0 +1,99 @@
+"""What accounts refuse, each with a code for programs and a sentence for people."""
+
+import math
+
+from app.errors import InputError
+
+
+class AccessError(Exception):
+    """Somebody asked for what they may not have."""
+
+    status = 403
+    code = "forbidden"
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotSignedInError(AccessError):
+    """Nobody knows who asks, or not any more."""
+
+    status = 401
+    code = "not_signed_in"
+
+    def __init__(self) -> None:
+        super().__init__("Sign in first: with a session at /login, or with an API token.")
+
+
+class WrongCredentialsError(AccessError):
+    """The address or the password is wrong; it isn't said which."""
+
+    status = 401
+    code = "wrong_credentials"
+
+    def __init__(self) -> None:
+        super().__init__("The e-mail address or the password is wrong.")
+
+
+class ForbiddenError(AccessError):
+    """This person may not do this."""
+
+
+class ReadOnlyTokenError(AccessError):
+    """A token for reading was used to write."""
+
+    code = "read_only_token"
+
+    def __init__(self) -> None:
+        super().__init__("This token may only read. Make one with the scope write at /profile.")
+
+
+class RegistrationRefusedError(AccessError):
+    """This person may not make an account, or not this way."""
+
+    code = "registration_refused"
+
+
+class OverLimitError(AccessError):
+    """Somebody has used up what they may use."""
+
+    status = 409
+    code = "over_limit"
+
+
+class AccountsOffError(AccessError):
+    """The server has no accounts."""
+
+    status = 404
+    code = "accounts_off"
+
+    def __init__(self) -> None:
+        super().__init__("This server has no accounts. Start it with --auth on to have some.")
+
+
+class UnknownThingError(AccessError):
+    """There is nothing of this id, or it is somebody else's."""
+
+    status = 404
+    code = "not_found"
+
+
+class TooManyError(AccessError):
+    """Somebody asks too often; later they may ask again."""
+
+    status = 429
+    code = "too_many"
+
+    def __init__(self, retry_after_s: float, what: str = "requests") -> None:
+        self.retry_after_s = max(1, math.ceil(retry_after_s))
+        super().__init__(f"Too many {what}. Try again in {self.retry_after_s} s.")
+
+
+class TakenError(InputError):
+    """Somebody has this address."""
+
+    code = "email_taken"
+
+    def __init__(self) -> None:
+        super().__init__("There is an account with this address. Sign in instead.", field="email")

@@ -1,0 +1,213 @@
+"""The gate behind the doors: who asks, whether they may come in, and when they have to leave."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.accounts.accounts import Accounts
+from app.accounts.errors import AccessError, NotSignedInError, ReadOnlyTokenError, TooManyError
+from app.accounts.rates import OpenStreams, Rate
+from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
+from app.session_cookie import read_cookie
+from storage.account_records import TokenScope
+
+_PUBLIC = frozenset(
+    {"/login", "/logout", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
+)
+_PUBLIC_BELOW = ("/assets/", "/api/auth/", "/auth/")
+_READING = frozenset({"GET", "HEAD"})
+_POLICY_VIOLATION = 1008
+_MOST_STREAMS = 300
+_STREAM = b"text/event-stream"
+
+
+class Gate:
+    """Pure ASGI, so that it sees WebSockets, too; without accounts everybody comes in."""
+
+    def __init__(
+        self,
+        inner: ASGIApp,
+        *,
+        accounts: Accounts,
+        strangers: Rate | None = None,
+        people: Rate | None = None,
+    ) -> None:
+        self._inner = inner
+        self._accounts = accounts
+        self._strangers = strangers or Rate(10, burst=120)
+        self._people = people or Rate(50, burst=500)
+        self._streams = OpenStreams(_MOST_STREAMS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through with who asks in `scope["state"]["visitor"]`, or answer it."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._inner(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        if not self._accounts.is_on:
+            state["visitor"] = NO_ACCOUNTS
+            await self._inner(scope, receive, send)
+            return
+        try:
+            shown = await self._shown(scope)
+            visitor = None if shown is None else Visitor(shown, _address(scope))
+            state["visitor"] = visitor
+            with ExitStack() as held:
+                self._check(scope, visitor, held)
+                await self._serve(scope, receive, send, visitor)
+        except AccessError as error:
+            await _refuse(scope, receive, send, error)
+
+    async def _shown(self, scope: Scope) -> Pass | None:
+        """Return the pass that a token or a cookie stands for."""
+        headers = dict(scope["headers"])
+        authorization = headers.get(b"authorization", b"").decode("latin-1")
+        if scope["path"].startswith("/api/") and authorization.lower().startswith("bearer "):
+            return await self._accounts.passes.of_token(authorization[7:].strip())
+        if scope["type"] == "websocket" and b"origin" not in headers:
+            # Every browser says where a WebSocket comes from; a program has a token.
+            return None
+        token = read_cookie(headers.get(b"cookie", b"").decode("latin-1"))
+        return await self._accounts.passes.of_session(token) if token else None
+
+    def _check(self, scope: Scope, visitor: Visitor | None, held: ExitStack) -> None:
+        if visitor is None:
+            self._strangers.take(_address(scope))
+            if not _is_public(scope["path"]):
+                raise NotSignedInError
+            return
+        person_id = visitor.me.id
+        self._people.take(person_id)
+        if scope["type"] == "websocket" or _asks_for_stream(scope):
+            held.enter_context(self._streams.one_more(person_id))
+        is_reading = scope["type"] == "websocket" or scope["method"] in _READING
+        if visitor.shown.scope is TokenScope.READ and not is_reading:
+            raise ReadOnlyTokenError
+
+    async def _serve(
+        self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None
+    ) -> None:
+        # What writes is short and may end its own session: it is let finish.
+        if visitor is None or (scope["type"] == "http" and scope["method"] not in _READING):
+            await self._inner(scope, receive, send)
+            return
+        answer = _Answer(send)
+        with _ending_with(visitor.shown) as ended:
+            await self._inner(scope, receive, answer.send)
+        if ended():
+            await answer.close(scope)
+
+
+class _Answer:
+    """Remembers how far an answer has come, to end it in good order."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._begun: Message | None = None
+        self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] in {"http.response.start", "websocket.accept"}:
+            self._begun = message
+        elif message["type"] == "websocket.close" or (
+            message["type"] == "http.response.body" and not message.get("more_body")
+        ):
+            self._is_over = True
+        await self._send(message)
+
+    async def close(self, scope: Scope) -> None:
+        if self._is_over:
+            return
+        # A connection that is gone has nothing to be closed.
+        with suppress(RuntimeError, OSError):
+            if scope["type"] == "websocket":
+                await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            elif self._begun is None:
+                await _answer(self._send, NotSignedInError())
+            elif _STREAM in dict(self._begun["headers"]).get(b"content-type", b""):
+                await self._send({"type": "http.response.body", "body": b""})
+
+
+@contextmanager
+def _ending_with(shown: Pass) -> Iterator["_Ended"]:
+    """Cancel the task that serves a visitor when they are signed out."""
+    task = asyncio.current_task()
+    assert task is not None
+    ended = _Ended()
+
+    def cancel() -> None:
+        ended.is_so = True
+        task.cancel()
+
+    try:
+        with shown.telling(cancel):
+            yield ended
+    except asyncio.CancelledError:
+        if not ended.is_so or task.cancelling() > 1:
+            raise
+    finally:
+        if ended.is_so:
+            task.uncancel()
+
+
+class _Ended:
+    is_so = False
+
+    def __call__(self) -> bool:
+        return self.is_so
+
+
+def _is_public(path: str) -> bool:
+    return path in _PUBLIC or path.startswith(_PUBLIC_BELOW)
+
+
+def _asks_for_stream(scope: Scope) -> bool:
+    return bool(scope["path"].startswith("/api/") and scope["path"].endswith("/stream"))
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        reason = str(error)[:100]
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": reason})
+        return
+    path = scope["path"]
+    is_page = scope["method"] in _READING and not path.startswith(("/api/", "/_nicegui"))
+    if isinstance(error, NotSignedInError) and is_page:
+        query = scope.get("query_string", b"").decode("latin-1")
+        target = quote(f"{path}?{query}" if query else path)
+        location = f"/login?next={target}" if path != "/" else "/login"
+        await _send_answer(send, 303, b"", [(b"location", location.encode())])
+        return
+    await _answer(send, error)
+
+
+async def _answer(send: Send, error: AccessError) -> None:
+    body = {"code": error.code, "message": str(error), "field": error.field}
+    headers = [(b"content-type", b"application/json")]
+    if isinstance(error, TooManyError):
+        headers.append((b"retry-after", str(error.retry_after_s).encode()))
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await _send_answer(send, error.status, json.dumps({"error": body}).encode(), headers)
+
+
+async def _send_answer(
+    send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]
+) -> None:
+    headers = [
+        *headers,
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,48 @@
+"""The cookie that a signed-in browser shows."""
+
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from app.accounts.signing_in import SESSION_LASTS, Caller
+
+_NAME = "lab_session"
+
+
+def give_cookie(response: Response, token: str, request: HTTPConnection) -> None:
+    """Let a browser show `token` from now on; no script sees it, no other site sends it along."""
+    response.set_cookie(
+        _NAME,
+        token,
+        max_age=int(SESSION_LASTS.total_seconds()),
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme in {"https", "wss"},
+    )
+
+
+def take_cookie(response: Response, request: HTTPConnection) -> None:
+    """Let a browser forget what it showed."""
+    is_secure = request.url.scheme in {"https", "wss"}
+    response.delete_cookie(_NAME, path="/", httponly=True, samesite="lax", secure=is_secure)
+
+
+def read_cookie(header: str) -> str | None:
+    """Return what a browser shows, from its header of cookies."""
+    try:
+        found = SimpleCookie(header).get(_NAME)
+    except CookieError:
+        return None
+    return found.value if found else None
+
+
+def caller(request: HTTPConnection) -> Caller:
+    """Say where a request to sign in comes from, and what it showed already."""
+    visitor = request.scope["state"].get("visitor")
+    return Caller(
+        address=request.client.host if request.client else "",
+        browser=request.headers.get("user-agent", "")[:200],
+        shown=visitor.shown if visitor is not None and visitor.person is not None else None,
+    )

@@ -1,0 +1,78 @@
+"""Everybody, with what they may do and use."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from app.accounts.administration import Administration
+from app.accounts.requests import PersonChanges
+from app.accounts.visitors import Visitor
+from components.buttons import quiet_button
+from components.refusal import Refusal
+from components.sizes import megabytes, read_limit
+from components.table import Table
+from components.times import moment
+from storage.account_records import PersonRecord, Role
+
+_INPUT = "dense outlined hide-bottom-space"
+
+
+class PeopleTable:
+    """A row per person; what is changed in it holds at once."""
+
+    def __init__(
+        self, administration: Administration, visitor: Visitor, used: Mapping[str | None, int]
+    ) -> None:
+        self._administration = administration
+        self._visitor = visitor
+        self._used = used
+        self._refusal = Refusal()
+        self._table = Table("Person", "Role", "Runs at once", "Disk MB", "Used", "Last seen", "")
+
+    def refresh(self) -> None:
+        """Show everybody as they are now."""
+        self._table.body.clear()
+        with self._table.body:
+            for person in self._administration.people(self._visitor):
+                with self._table.row():
+                    self._row(person)
+
+    def _row(self, person: PersonRecord) -> None:
+        with self._table.cell("", classes="is-name"):
+            ui.label(person.name).classes("lab-name")
+            blocked = " · blocked" if person.is_blocked else ""
+            ui.label(f"{person.email}{blocked}").classes("lab-small")
+        with self._table.cell("Role"):
+            role = ui.select(list(map(str, Role)), value=str(person.role)).props(_INPUT)
+            role.props('aria-label="Role"').on_value_change(
+                lambda sent: self._change(person, {"role": sent.value})
+            )
+        self._limit(person, "Runs at once", "runs_at_once", person.runs_at_once)
+        self._limit(person, "Disk MB", "disk_mb", person.disk_mb)
+        self._table.text("Used", megabytes(self._used.get(person.id, 0)))
+        self._table.text("Last seen", moment(person.last_login_at))
+        with self._table.cell("", classes="is-actions"):
+            text = "Unblock" if person.is_blocked else "Block"
+            change = {"blocked": not person.is_blocked}
+            quiet_button(text, lambda: self._change(person, change), label=person.email)
+
+    def _limit(self, person: PersonRecord, title: str, name: str, value: int | None) -> None:
+        with self._table.cell(title):
+            field = ui.input(value="" if value is None else str(value), placeholder="usual")
+            field.props(f'{_INPUT} inputmode=numeric aria-label="{title}"').classes("lab-tiny")
+            field.on("change", lambda: self._change_limit(person, name, field.value))
+
+    async def _change_limit(self, person: PersonRecord, name: str, text: str | None) -> None:
+        async def change() -> None:
+            await self._save(person, {name: read_limit(text, name)})
+
+        await self._refusal.watch(change())
+
+    async def _change(self, person: PersonRecord, values: dict[str, Any]) -> None:
+        await self._refusal.watch(self._save(person, values))
+        self.refresh()
+
+    async def _save(self, person: PersonRecord, values: dict[str, Any]) -> None:
+        changes = PersonChanges.model_validate(values)
+        await self._administration.change_person(self._visitor, person.id, changes)

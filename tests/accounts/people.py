@@ -1,0 +1,67 @@
+"""People who use a lab with accounts, each over the API and with a cookie jar of their own."""
+
+from itertools import count
+from typing import Any, Self
+
+import httpx
+
+from tests.lab_server import LabServer
+
+PASSWORD = "correct horse battery"
+
+_NUMBERS = count(1)
+
+
+def client(url: str, **more: Any) -> httpx.Client:
+    """A browser or a program that keeps no connection open, so that nobody has to close it."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.Client(base_url=url, limits=limits, timeout=30, **more)
+
+
+class Someone:
+    def __init__(self, server: LabServer, email: str) -> None:
+        self.server = server
+        self.email = email
+        self.api = client(f"{server.url}/api")
+
+    def register(self, **more: Any) -> Self:
+        body = {"email": self.email, "password": PASSWORD, **more}
+        answer = self.api.post("/auth/register", json=body)
+        assert answer.status_code == 201, answer.text
+        return self
+
+    def login(self, password: str = PASSWORD) -> httpx.Response:
+        return self.api.post("/auth/login", json={"email": self.email, "password": password})
+
+    @property
+    def me(self) -> dict[str, Any]:
+        answer: dict[str, Any] = self.api.get("/me").json()
+        return answer
+
+    def elsewhere(self) -> "Someone":
+        """Sign in once more, in another browser."""
+        other = Someone(self.server, self.email)
+        assert other.login().status_code == 200
+        return other
+
+    def token(self, scope: str) -> httpx.Client:
+        answer = self.api.post("/me/tokens", json={"name": f"for {scope}", "scope": scope})
+        assert answer.status_code == 201, answer.text
+        headers = {"Authorization": f"Bearer {answer.json()['token']}"}
+        return client(str(self.api.base_url), headers=headers)
+
+    def create_run(self, **wishes: Any) -> str:
+        body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 500, **wishes}
+        answer = self.api.post("/runs", json=body)
+        assert answer.status_code == 201, answer.text
+        run_id: str = answer.json()["id"]
+        return run_id
+
+
+def newcomer(server: LabServer) -> Someone:
+    return Someone(server, f"person{next(_NUMBERS)}@example.org").register()
+
+
+def code_of(answer: httpx.Response) -> str:
+    code: str = answer.json()["error"]["code"]
+    return code

@@ -1,0 +1,352 @@
+"""Who gets what: every route of the server with every kind of visitor."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from nicegui import core
+from nicegui.testing import User
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from app.api import create_api
+from app.lab import Lab
+from tests.accounts.people import Someone, client, newcomer
+from tests.lab_server import LabServer
+
+pytestmark = pytest.mark.slow
+
+VISITORS = ("anonymous", "viewer", "stranger", "owner", "admin", "reader", "writer")
+"""`reader` and `writer` are the owner's tokens; the run is private to its owner."""
+
+EVERYBODY = (200, 200, 200, 200, 200, 200, 200)
+SIGNED_IN = (401, 200, 200, 200, 200, 200, 200)
+MAY_LOOK = (401, 403, 403, 200, 200, 200, 200)
+# 404 beside 200: the run has no such thing, which only who may look is told.
+MAY_LOOK_IN_VAIN = (401, 403, 403, 404, 404, 404, 404)
+ADMINS = (401, 403, 403, 403, 200, 403, 403)
+
+
+def may_change(status: int) -> tuple[int, ...]:
+    return (401, 403, 403, status, status, 403, status)
+
+
+API: dict[str, tuple[int, ...]] = {
+    "GET /health": EVERYBODY,
+    "GET /docs": SIGNED_IN,
+    "GET /openapi.json": SIGNED_IN,
+    "GET /environments": SIGNED_IN,
+    "GET /environments/{env_id:path}": SIGNED_IN,
+    "GET /environments/{env_id:path}/preview.png": SIGNED_IN,
+    "GET /algorithms": SIGNED_IN,
+    "GET /presets": SIGNED_IN,
+    # A body that can't be used, so that nothing comes of it: 422 is what a member is told.
+    "POST /runs": (401, 422, 422, 422, 422, 403, 422),
+    "GET /runs": SIGNED_IN,
+    "GET /runs/{run_id}": MAY_LOOK,
+    "PATCH /runs/{run_id}": may_change(200),
+    "DELETE /runs/{run_id}": may_change(204),
+    "POST /runs/{run_id}/start": may_change(202),
+    "POST /runs/{run_id}/pause": may_change(409),
+    "POST /runs/{run_id}/resume": may_change(409),
+    "POST /runs/{run_id}/stop": may_change(202),
+    "GET /groups/{group_id}": (401, 404, 404, 404, 404, 404, 404),
+    "GET /runs/{run_id}/config": MAY_LOOK,
+    "GET /runs/{run_id}/metrics": MAY_LOOK,
+    "GET /runs/{run_id}/events": MAY_LOOK,
+    "GET /runs/{run_id}/stream": MAY_LOOK,
+    "GET /runs/{run_id}/events/stream": MAY_LOOK,
+    "GET /runs/{run_id}/frame.jpg": MAY_LOOK_IN_VAIN,
+    "GET /runs/{run_id}/artifacts": MAY_LOOK,
+    "GET /runs/{run_id}/artifacts/{name}": MAY_LOOK,
+    # Bodies that can't be used again: what matters is that these are open to all.
+    "POST /auth/register": (422, 422, 422, 422, 422, 403, 422),
+    "POST /auth/login": (422, 422, 422, 422, 422, 403, 422),
+    "POST /auth/logout": (204, 204, 204, 204, 204, 403, 204),
+    "GET /me": SIGNED_IN,
+    "PATCH /me": (401, 200, 200, 200, 200, 403, 200),
+    "GET /me/tokens": SIGNED_IN,
+    # 403 for the writer, too: no token makes tokens.
+    "POST /me/tokens": (401, 201, 201, 201, 201, 403, 403),
+    "DELETE /me/tokens/{token_id}": (401, 404, 404, 404, 404, 403, 404),
+    "GET /me/sessions": SIGNED_IN,
+    "DELETE /me/sessions/{session_id}": (401, 404, 404, 404, 404, 403, 404),
+    "PUT /me/avatar": (401, 422, 422, 422, 422, 403, 422),
+    "DELETE /me/avatar": (401, 200, 200, 200, 200, 403, 200),
+    "GET /people/{person_id}/avatar.png": (401, 404, 404, 404, 404, 404, 404),
+    "GET /admin/lab": ADMINS,
+    "PATCH /admin/lab": ADMINS,
+    "GET /admin/people": ADMINS,
+    "PATCH /admin/people/{person_id}": (401, 403, 403, 403, 404, 403, 403),
+    "GET /admin/invitations": ADMINS,
+    "POST /admin/invitations": (401, 403, 403, 403, 201, 403, 403),
+    "DELETE /admin/invitations/{invitation_id}": (401, 403, 403, 403, 404, 403, 403),
+    "GET /admin/audit": ADMINS,
+    "WS /runs/{run_id}/frames": MAY_LOOK,
+}
+
+BODIES: dict[str, Any] = {
+    "POST /runs": {},
+    "PATCH /runs/{run_id}": {"notes": "seen"},
+    "POST /auth/register": {},
+    "POST /auth/login": {},
+    "PATCH /me": {},
+    "POST /me/tokens": {"name": "t"},
+    "PATCH /admin/lab": {},
+    "PATCH /admin/people/{person_id}": {},
+    "POST /admin/invitations": {},
+}
+
+
+class Visitors:
+    """One of each kind, and runs of the owner for them to ask for."""
+
+    def __init__(self, server: LabServer, admin: Someone) -> None:
+        self.server = server
+        self.owner, stranger, viewer = (newcomer(server) for _ in range(3))
+        change = admin.api.patch(f"/admin/people/{viewer.me['id']}", json={"role": "viewer"})
+        assert change.status_code == 200
+        self.run_id = self.owner.create_run()
+        self.clients: dict[str, httpx.Client] = {
+            "anonymous": client(f"{server.url}/api"),
+            "viewer": viewer.api,
+            "stranger": stranger.api,
+            "owner": self.owner.api,
+            "admin": admin.api,
+            "reader": self.owner.token("read"),
+            "writer": self.owner.token("write"),
+        }
+
+    def ask(self, route: str, visitor: str) -> int:
+        method, path = route.split(" ")
+        has_effect = method != "GET" and "{run_id}" in path
+        values = {"env_id": "CartPole-v1", "name": "config.json"}
+        if "{run_id}" in path:
+            values["run_id"] = self.owner.create_run() if has_effect else self.run_id
+        path = re.sub(r"{(\w+)[^}]*}", lambda found: values.get(found[1], "nothing"), path)
+        if route == "GET /presets":
+            path += "?env_id=CartPole-v1&algorithm=PPO"
+        if method == "WS":
+            return self.look(path, visitor)
+        if route == "POST /auth/logout" and visitor not in {"anonymous", "reader", "writer"}:
+            return self.sign_out_elsewhere(visitor)
+        return self.request(method, path, route, visitor)
+
+    def request(self, method: str, path: str, route: str, visitor: str) -> int:
+        body = BODIES.get(route)
+        with self.clients[visitor].stream(method, path, json=body) as answer:
+            return answer.status_code
+
+    def sign_out_elsewhere(self, visitor: str) -> int:
+        email = self.clients[visitor].get("/me").json()["email"]
+        return Someone(self.server, email).elsewhere().api.post("/auth/logout").status_code
+
+    def look(self, path: str, visitor: str) -> int:
+        """Ask for live pictures; the codes of WebSockets as those of HTTP."""
+        known = self.clients[visitor]
+        headers = {"Authorization": known.headers.get("Authorization", "")}
+        if token := known.cookies.get("lab_session"):
+            headers = {"Cookie": f"lab_session={token}", "Origin": self.server.url}
+        try:
+            with connect(
+                f"{self.server.url.replace('http', 'ws')}/api{path}", additional_headers=headers
+            ) as socket:
+                try:
+                    socket.recv(timeout=0.3)
+                except TimeoutError:
+                    return 200
+                except Exception:  # noqa: BLE001 - closed: its code tells
+                    return {4403: 403, 4404: 404}[cast(int, socket.close_code)]
+                return 200
+        except InvalidStatus:
+            return 401
+
+
+@pytest.fixture(scope="session")
+def visitors(guarded: LabServer, admin: Someone) -> Visitors:
+    return Visitors(guarded, admin)
+
+
+@pytest.mark.parametrize("route", API)
+def test_everybody_gets_what_they_may(visitors: Visitors, route: str) -> None:
+    answers = {visitor: visitors.ask(route, visitor) for visitor in VISITORS}
+
+    assert answers == dict(zip(VISITORS, API[route], strict=True))
+
+
+def test_every_route_of_the_api_is_in_the_table() -> None:
+    api = create_api(cast(Lab, None))
+
+    assert set(_routes(api.routes)) == set(API)
+
+
+def _routes(routes: Sequence[BaseRoute]) -> Iterator[str]:
+    for route in routes:
+        match route:
+            case APIRoute() | Route():
+                for method in (route.methods or set()) - {"HEAD"}:
+                    yield f"{method} {route.path}"
+            case WebSocketRoute():
+                yield f"WS {route.path}"
+            case _:
+                # FastAPI keeps what was included as it was.
+                yield from _routes(cast(Any, route).original_router.routes)
+
+
+PAGES: dict[str, tuple[int, ...]] = {
+    # Anonymous, member, administrator.
+    "GET /": (303, 307, 307),
+    "GET /train": (303, 200, 200),
+    "GET /runs": (303, 200, 200),
+    "GET /runs/{run_id}": (303, 200, 200),
+    "GET /login": (200, 303, 303),
+    "POST /login": (401, 401, 401),
+    "POST /logout": (303, 303, 303),
+    "GET /register": (200, 200, 200),
+    "POST /register": (422, 422, 422),
+    "GET /profile": (303, 200, 200),
+    "GET /admin": (303, 403, 200),
+}
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_pages_are_for_who_is_signed_in(
+    guarded: LabServer, admin: Someone, member: Someone, route: str
+) -> None:
+    method, path = route.split(" ")
+    path = path.replace("{run_id}", "nothing")
+    people = (Someone(guarded, "nobody"), member, admin.elsewhere())
+
+    answers = [person.api.request(method, f"{guarded.url}{path}") for person in people]
+
+    assert tuple(answer.status_code for answer in answers) == PAGES[route]
+
+
+async def test_every_page_is_in_the_table(user: User) -> None:
+    await user.open("/runs")
+
+    found = {
+        f"{method} {route.path}"
+        for route in core.app.routes
+        if isinstance(route, Route) and not route.path.startswith("/_nicegui")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+
+    public_files = {"GET /theme.css", "GET /favicon.ico", "GET /assets/{path:path}"}
+    assert found - public_files == set(PAGES)
+
+
+def test_a_shared_run_is_for_looking_and_a_private_one_is_not_listed(
+    visitors: Visitors, other: Someone, member: Someone
+) -> None:
+    run_id = member.create_run(name="mine")
+    assert run_id not in {run["id"] for run in other.api.get("/runs").json()["items"]}
+
+    shared = member.api.patch(f"/runs/{run_id}", json={"shared_with": [other.email.upper()]})
+
+    assert shared.json()["shared_with"] == [other.email]
+    seen = other.api.get(f"/runs/{run_id}").json()
+    assert (seen["owner"], seen["shared_with"]) == (member.email, None)
+    assert run_id in {run["id"] for run in other.api.get("/runs").json()["items"]}
+    assert other.api.patch(f"/runs/{run_id}", json={"name": "x"}).status_code == 403
+    assert other.api.delete(f"/runs/{run_id}").status_code == 403
+    assert other.api.post(f"/runs/{run_id}/start").status_code == 403
+    third = visitors.clients["stranger"]
+    assert third.get(f"/runs/{run_id}").status_code == 403
+    member.api.patch(f"/runs/{run_id}", json={"visibility": "everyone"})
+    assert third.get(f"/runs/{run_id}").status_code == 200
+    assert visitors.clients["viewer"].get(f"/runs/{run_id}/metrics").status_code == 200
+
+
+def test_a_stream_ends_when_its_run_is_not_shared_any_more(member: Someone, other: Someone) -> None:
+    run_id = member.create_run()
+    member.api.patch(f"/runs/{run_id}", json={"shared_with": [other.email]})
+
+    with other.api.stream("GET", f"/runs/{run_id}/stream") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        member.api.patch(f"/runs/{run_id}", json={"shared_with": []})
+        rest = list(lines)
+
+    assert not any(line == "event: end" for line in rest)
+
+
+def test_a_run_is_shared_with_people_who_exist(member: Someone) -> None:
+    run_id = member.create_run()
+
+    answer = member.api.patch(f"/runs/{run_id}", json={"shared_with": ["nobody@example.org"]})
+
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "shared_with")
+
+
+def test_a_foreign_policy_can_not_be_begun_with(member: Someone, other: Someone) -> None:
+    run_id = member.create_run()
+
+    body = {"env_id": "CartPole-v1", "algorithm": "PPO", "init_from": run_id}
+    answer = other.api.post("/runs", json=body)
+
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "init_from")
+    assert "There is no run" in answer.json()["error"]["message"]
+
+
+def test_a_viewer_who_becomes_a_member_may_work(admin: Someone, member: Someone) -> None:
+    person_id = member.me["id"]
+    body = {"env_id": "CartPole-v1", "algorithm": "PPO"}
+    admin.api.patch(f"/admin/people/{person_id}", json={"role": "viewer"})
+    assert member.api.post("/runs", json=body).status_code == 403
+
+    admin.api.patch(f"/admin/people/{person_id}", json={"role": "member"})
+
+    assert member.api.post("/runs", json=body).status_code == 201
+
+
+def test_limits_keep_runs_waiting_and_full_shares_from_growing(
+    admin: Someone, member: Someone
+) -> None:
+    run_id, person_id = member.create_run(), member.me["id"]
+    assert member.api.post(f"/runs/{run_id}/start").json()["status"] == "queued"
+
+    limited = admin.api.patch(f"/admin/people/{person_id}", json={"disk_mb": 0}).json()
+    refused = member.api.post("/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO"})
+
+    assert limited["disk_mb"] == 0
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "over_limit")
+    admin.api.patch(f"/admin/people/{person_id}", json={"disk_mb": None})
+    assert member.create_run()
+    assert member.me["limits"] == {"runs_at_once": 0, "disk_mb": None}
+
+
+def test_owners_are_found_by_their_address(admin: Someone, member: Someone) -> None:
+    run_id = member.create_run()
+
+    found = admin.api.get("/runs", params={"owner": member.email}).json()["items"]
+
+    assert [run["id"] for run in found] == [run_id]
+
+
+def test_a_socket_without_an_origin_needs_a_token(visitors: Visitors) -> None:
+    cookie = visitors.owner.api.cookies["lab_session"]
+    url = f"{visitors.server.url.replace('http', 'ws')}/api/runs/{visitors.run_id}/frames"
+
+    with (
+        pytest.raises(InvalidStatus),
+        connect(url, additional_headers={"Cookie": f"lab_session={cookie}"}),
+    ):
+        pass
+
+
+def test_a_socket_ends_when_its_visitor_is_blocked(
+    admin: Someone, member: Someone, guarded: LabServer
+) -> None:
+    run_id = member.create_run()
+    headers = {"Cookie": f"lab_session={member.api.cookies['lab_session']}", "Origin": guarded.url}
+    url = f"{guarded.url.replace('http', 'ws')}/api/runs/{run_id}/frames"
+
+    with connect(url, additional_headers=headers) as socket:
+        admin.api.patch(f"/admin/people/{member.me['id']}", json={"blocked": True})
+        with pytest.raises(Exception, match="1008"):
+            socket.recv(timeout=20)

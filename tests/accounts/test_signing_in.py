@@ -1,0 +1,348 @@
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.accounts.people import PASSWORD, Someone, client, code_of
+from tests.lab_server import LabServer, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_first_account_looks_after_the_lab_and_others_do_not(
+    admin: Someone, member: Someone
+) -> None:
+    assert admin.me["role"] == "admin"
+    assert member.me["role"] == "member"
+
+
+def test_nothing_but_health_and_the_door_is_there_for_strangers(guarded: LabServer) -> None:
+    stranger = client(guarded.url)
+
+    assert stranger.get("/api/health").status_code == 200
+    assert stranger.get("/api/runs").status_code == 401
+    assert stranger.get("/api/openapi.json").status_code == 401
+    assert stranger.get("/api/docs").status_code == 401
+    page = stranger.get("/runs?q=1")
+    assert (page.status_code, page.headers["location"]) == (303, "/login?next=/runs%3Fq%3D1")
+
+
+def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(guarded: LabServer) -> None:
+    answer = Someone(guarded, "root@example.org").login()
+
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert "path=/" in cookie
+    assert "secure" not in cookie  # no https here; tests/accounts/test_tls.py has it
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"email": "no address", "password": PASSWORD}, "email"),
+        ({"email": "a@example.org", "password": "short"}, "password"),
+        ({"email": "a@example.org", "password": "x" * 73}, "password"),
+        ({"email": "a@example.org", "password": "é" * 37}, "password"),
+        ({"email": "a@example.org"}, "password"),
+        ({"email": "a@example.org", "password": PASSWORD, "role": "admin"}, "role"),
+        ({"email": "a@example.org", "password": PASSWORD, "name": "\n"}, "name"),
+    ],
+)
+def test_a_bad_registration_names_the_field_and_repeats_no_password(
+    guarded: LabServer, body: dict[str, str], field: str
+) -> None:
+    answer = httpx.post(f"{guarded.url}/api/auth/register", json=body)
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == field
+    assert "xxx" not in answer.text
+
+
+def test_passwords_of_72_bytes_count_to_the_last(guarded: LabServer) -> None:
+    someone = Someone(guarded, "long@example.org")
+    someone.register(password="x" * 71 + "a")
+
+    assert someone.login("x" * 71 + "b").status_code == 401
+    assert someone.login("x" * 71 + "a" + "more").status_code == 401
+    assert someone.login("x" * 71 + "a").status_code == 200
+
+
+def test_an_address_is_one_however_it_is_written(guarded: LabServer) -> None:
+    Someone(guarded, "  Big.Letters@Example.org ").register()
+
+    again = Someone(guarded, "big.letters@example.org")
+    assert again.login().status_code == 200
+    assert again.me["email"] == "big.letters@example.org"
+    taken = again.api.post(
+        "/auth/register", json={"email": "BIG.letters@example.org", "password": PASSWORD}
+    )
+    assert (taken.status_code, code_of(taken)) == (422, "email_taken")
+
+
+def test_a_wrong_login_does_not_tell_what_was_wrong(guarded: LabServer, member: Someone) -> None:
+    wrong = Someone(guarded, member.email).login("not the password")
+    unknown = Someone(guarded, "nobody@example.org").login("not the password")
+
+    assert wrong.status_code == unknown.status_code == 401
+    assert wrong.json() == unknown.json()
+    assert "set-cookie" not in wrong.headers
+
+
+def test_guessing_is_slowed_down_per_account_and_says_for_how_long(
+    guarded: LabServer, member: Someone
+) -> None:
+    answers = [Someone(guarded, member.email).login("guess number x") for _ in range(6)]
+
+    assert [answer.status_code for answer in answers] == [401] * 5 + [429]
+    assert int(answers[-1].headers["retry-after"]) > 0
+    # Even the right one has to wait; who is signed in and other accounts don't notice.
+    assert Someone(guarded, member.email).login().status_code == 429
+    assert member.api.get("/me").status_code == 200
+    assert Someone(guarded, "root@example.org").login().status_code == 200
+
+
+def test_each_login_has_a_cookie_of_its_own_and_ends_the_one_shown(member: Someone) -> None:
+    first = member.api.cookies["lab_session"]
+    member.login()
+    second = member.api.cookies["lab_session"]
+
+    assert first != second
+    old = client(str(member.api.base_url), cookies={"lab_session": first})
+    assert old.get("/me").status_code == 401
+    assert member.api.get("/me").status_code == 200
+
+
+def test_signing_out_ends_the_session_and_takes_the_cookie(member: Someone) -> None:
+    shown = member.api.cookies["lab_session"]
+
+    assert member.api.post("/auth/logout").status_code == 204
+
+    assert "lab_session" not in member.api.cookies
+    again = client(str(member.api.base_url), cookies={"lab_session": shown})
+    assert again.get("/me").status_code == 401
+
+
+def test_a_login_from_another_site_is_refused(member: Someone) -> None:
+    body = {"email": member.email, "password": PASSWORD}
+
+    answer = member.api.post("/auth/login", json=body, headers={"Origin": "http://evil.example"})
+
+    assert answer.status_code == 403
+
+
+def test_sessions_are_listed_and_ended_one_by_one(member: Someone) -> None:
+    other = member.elsewhere()
+    listed = member.api.get("/me/sessions").json()["items"]
+    assert [one["current"] for one in listed].count(True) == 1
+    (foreign,) = (one for one in listed if not one["current"])
+
+    assert member.api.delete(f"/me/sessions/{foreign['id']}").status_code == 204
+
+    assert other.api.get("/me").status_code == 401
+    assert member.api.get("/me").status_code == 200
+    assert member.api.delete(f"/me/sessions/{foreign['id']}").status_code == 404
+
+
+def test_nobody_ends_the_session_of_somebody_else(member: Someone, other: Someone) -> None:
+    (session,) = member.api.get("/me/sessions").json()["items"]
+
+    assert other.api.delete(f"/me/sessions/{session['id']}").status_code == 404
+    assert member.api.get("/me").status_code == 200
+
+
+def test_a_new_password_needs_the_old_one_and_ends_the_other_sessions(member: Someone) -> None:
+    other, new = member.elsewhere(), "another good password"
+
+    without = member.api.patch("/me", json={"password": new})
+    wrong = member.api.patch("/me", json={"password": new, "current_password": "not this one"})
+    assert (without.status_code, without.json()["error"]["field"]) == (422, "current_password")
+    assert wrong.status_code == 401
+    changed = member.api.patch("/me", json={"password": new, "current_password": PASSWORD})
+
+    assert changed.status_code == 200
+    assert member.api.get("/me").status_code == 200
+    assert other.api.get("/me").status_code == 401
+    assert other.login().status_code == 401
+    assert other.login(new).status_code == 200
+
+
+def test_a_blocked_person_is_out_at_once_and_stays_out(admin: Someone, member: Someone) -> None:
+    token, person_id = member.token("write"), member.me["id"]
+
+    answer = admin.api.patch(f"/admin/people/{person_id}", json={"blocked": True})
+
+    assert answer.json()["blocked"] is True
+    assert member.api.get("/me").status_code == 401
+    assert token.get("/me").status_code == 401
+    assert member.login().status_code == 401
+    admin.api.patch(f"/admin/people/{person_id}", json={"blocked": False})
+    assert token.get("/me").status_code == 200
+    assert member.login().status_code == 200
+
+
+def test_a_stream_ends_when_its_visitor_is_signed_out(member: Someone) -> None:
+    run_id = member.create_run()
+    other = member.elsewhere()
+    (session,) = (s for s in member.api.get("/me/sessions").json()["items"] if not s["current"])
+
+    with other.api.stream("GET", f"/runs/{run_id}/stream") as stream:
+        lines = stream.iter_lines()
+        assert "status" in next(lines)
+        member.api.delete(f"/me/sessions/{session['id']}")
+        rest = list(lines)  # ends, and in good order
+
+    assert not any("end" in line for line in rest)
+
+
+def test_a_token_is_shown_once_and_kept_as_a_digest(guarded: LabServer, member: Someone) -> None:
+    made = member.api.post("/me/tokens", json={"name": "laptop"}).json()
+
+    assert made["scope"] == "read"
+    (listed,) = member.api.get("/me/tokens").json()["items"]
+    assert "token" not in listed
+    assert listed["last_used_at"] is None
+    database = guarded.folder / "lab.db"
+    stored = database.read_bytes() + database.with_name("lab.db-wal").read_bytes()
+    assert made["token"].encode() not in stored
+    assert member.api.cookies["lab_session"].encode() not in stored
+    assert PASSWORD.encode() not in stored
+
+
+def test_a_token_tells_when_it_was_used_and_can_be_revoked(member: Someone) -> None:
+    program = member.token("read")
+    assert program.get("/me").json()["email"] == member.email
+
+    (token,) = member.api.get("/me/tokens").json()["items"]
+    assert token["last_used_at"] is not None
+    assert member.api.delete(f"/me/tokens/{token['id']}").status_code == 204
+    assert program.get("/me").status_code == 401
+
+
+def test_a_token_for_reading_writes_nothing_and_no_token_makes_tokens(member: Someone) -> None:
+    reader, writer = member.token("read"), member.token("write")
+
+    refused = reader.post("/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO"})
+    assert (refused.status_code, code_of(refused)) == (403, "read_only_token")
+    assert writer.patch("/me", json={"name": "By a program"}).status_code == 200
+    assert writer.post("/me/tokens", json={"name": "more"}).status_code == 403
+
+
+def test_a_token_opens_the_api_and_no_pages(guarded: LabServer, member: Someone) -> None:
+    program = member.token("write")
+
+    assert program.get(f"{guarded.url}/runs").status_code == 303
+    assert program.get(f"{guarded.url}/api/runs").status_code == 200
+
+
+def test_the_hugging_face_token_is_kept_encrypted_and_never_answered(
+    guarded: LabServer, member: Someone
+) -> None:
+    answer = member.api.patch("/me", json={"hf_token": "hf_very_secret"})
+
+    assert answer.json()["has_hf_token"] is True
+    assert "hf_very_secret" not in answer.text + member.api.get("/me").text
+    stored = (guarded.folder / "lab.db-wal").read_bytes() + (guarded.folder / "lab.db").read_bytes()
+    assert b"hf_very_secret" not in stored
+    assert member.api.patch("/me", json={"hf_token": None}).json()["has_hf_token"] is False
+
+
+def test_the_secret_is_readable_by_the_server_alone(guarded: LabServer) -> None:
+    mode = (guarded.folder / ".secret").stat().st_mode
+
+    assert mode & 0o777 == 0o600
+
+
+def test_invitations_let_one_person_in(admin: Someone, guarded: LabServer) -> None:
+    admin.api.patch("/admin/lab", json={"registration": "invite"})
+    try:
+        invited = admin.api.post("/admin/invitations", json={"role": "viewer"}).json()
+        without = Someone(guarded, "guest@example.org")
+        refused = without.api.post(
+            "/auth/register", json={"email": without.email, "password": PASSWORD}
+        )
+        assert (refused.status_code, refused.json()["error"]["field"]) == (403, "invitation")
+
+        guest = without.register(invitation=invited["code"].lower())
+
+        assert guest.me["role"] == "viewer"
+        body = {"email": "x@example.org", "password": PASSWORD, "invitation": invited["code"]}
+        assert guest.api.post("/auth/register", json=body).status_code == 403
+    finally:
+        admin.api.patch("/admin/lab", json={"registration": "open"})
+
+
+def test_a_closed_lab_takes_nobody(admin: Someone, guarded: LabServer) -> None:
+    admin.api.patch("/admin/lab", json={"registration": "closed"})
+    try:
+        answer = httpx.post(
+            f"{guarded.url}/api/auth/register",
+            json={"email": "late@example.org", "password": PASSWORD},
+        )
+    finally:
+        admin.api.patch("/admin/lab", json={"registration": "open"})
+
+    assert (answer.status_code, code_of(answer)) == (403, "registration_refused")
+
+
+def test_the_last_administrator_stays_one(admin: Someone) -> None:
+    answer = admin.api.patch(f"/admin/people/{admin.me['id']}", json={"role": "member"})
+
+    assert (answer.status_code, code_of(answer)) == (409, "last_admin")
+
+
+def test_the_audit_log_tells_who_did_what(admin: Someone, member: Someone) -> None:
+    run_id = member.create_run(name="watched")
+    member.api.patch(f"/runs/{run_id}", json={"visibility": "everyone"})
+
+    entries = admin.api.get("/admin/audit?limit=500").json()["items"]
+
+    theirs = [entry["action"] for entry in entries if entry["who"] == member.email]
+    assert theirs == ["run_shared", "run_created", "signed_in", "registered"]
+    assert all(entry["address"] == "127.0.0.1" for entry in entries if entry["who"] == member.email)
+    part = admin.api.get("/admin/audit?limit=1").json()
+    assert admin.api.get(f"/admin/audit?limit=1&cursor={part['next']}").json()["items"] == [
+        entries[1]
+    ]
+
+
+def test_a_server_on_the_network_wants_its_setup_code_and_then_invitations(
+    start_server: Callable[..., LabServer],
+) -> None:
+    lab = start_server(
+        RL_LAB_HOST="0.0.0.0", RL_LAB_BCRYPT_COST="4", RL_LAB_WARM_WORKERS="0"
+    )  # fmt: skip
+    printed = []
+    assert lab.process.stdout is not None
+    wait_until(lambda: "Set-up code" in printed_line(lab, printed))
+    code = printed[-1].removeprefix("Set-up code: ").strip()
+    first = Someone(lab, "first@example.org")
+    body = {"email": first.email, "password": PASSWORD}
+
+    without = first.api.post("/auth/register", json=body)
+    wrong = first.api.post("/auth/register", json={**body, "setup_code": "AAAA-AAAA"})
+    assert [without.status_code, wrong.status_code] == [403, 403]
+    assert wrong.json()["error"]["field"] == "setup_code"
+    first.register(setup_code=code)
+
+    assert first.me["role"] == "admin"
+    again = Someone(lab, "second@example.org").api.post(
+        "/auth/register",
+        json={"email": "second@example.org", "password": PASSWORD, "setup_code": code},
+    )
+    assert (again.status_code, again.json()["error"]["field"]) == (403, "invitation")
+    lab.terminate()
+    lab.restart()
+    assert first.login().status_code == 200
+
+
+def printed_line(lab: LabServer, printed: list[str]) -> str:
+    assert lab.process.stdout is not None
+    printed.append(lab.process.stdout.readline())
+    return printed[-1]
+
+
+def test_without_accounts_there_is_nobody_to_sign_in(server: LabServer) -> None:
+    for method, path in (("GET", "/me"), ("POST", "/auth/logout"), ("GET", "/admin/people")):
+        answer = server.api.request(method, path)
+        assert (answer.status_code, code_of(answer)) == (404, "accounts_off"), path

@@ -1,0 +1,200 @@
+import io
+import re
+from collections.abc import Iterator
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from tests.accounts.people import PASSWORD, Someone, client, newcomer
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PATIENCE_MS = 30_000
+
+
+@pytest.fixture
+def person(guarded: LabServer) -> Someone:
+    return newcomer(guarded)
+
+
+@pytest.fixture
+def page(browser: Browser, guarded: LabServer, person: Someone) -> Iterator[Page]:
+    """A browser in which `person` is signed in."""
+    visit = Visit(browser, guarded)
+    yield signed_in(visit, person, "/train")
+    visit.context.close()
+
+
+def signed_in(visit: Visit, who: Someone, path: str) -> Page:
+    cookie = {"name": "lab_session", "value": who.api.cookies["lab_session"]}
+    visit.context.add_cookies([{**cookie, "url": visit.server.url}])  # type: ignore[list-item]
+    return visit.open(path)
+
+
+def test_one_signs_in_by_keyboard_and_lands_where_one_wanted_to_go(
+    browser: Browser, guarded: LabServer, person: Someone
+) -> None:
+    visit = Visit(browser, guarded)
+    page = visit.open("/runs")
+    assert page.url == f"{guarded.url}/login?next=/runs"
+    expect(page.get_by_label("Password")).to_have_attribute("autocomplete", "current-password")
+
+    page.keyboard.type(person.email)
+    page.keyboard.press("Tab")
+    page.keyboard.type("not the password")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("The e-mail address or the password is wrong.")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/runs")
+    page.get_by_role("button", name="Account").click()
+    expect(page.get_by_text(f"{person.email} · member")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/login")
+    page.goto(f"{guarded.url}/runs")
+    assert "/login" in page.url
+    visit.context.close()
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example"])
+def test_signing_in_leads_to_no_other_site(
+    guarded: LabServer, person: Someone, target: str
+) -> None:
+    form = {"email": person.email, "password": PASSWORD, "next": target}
+
+    answer = client(guarded.url).post("/login", data=form)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_an_open_page_leaves_when_its_person_is_blocked(
+    page: Page, person: Someone, admin: Someone
+) -> None:
+    person_id = person.me["id"]
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_visible()
+
+    admin.api.patch(f"/admin/people/{person_id}", json={"blocked": True})
+
+    page.wait_for_url("**/login?next=**", timeout=_PATIENCE_MS)
+
+
+def test_a_button_does_nothing_for_who_may_not_any_more(
+    page: Page, person: Someone, admin: Someone
+) -> None:
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_visible()
+    admin.api.patch(f"/admin/people/{person.me['id']}", json={"role": "viewer"})
+
+    page.get_by_role("button", name="Train", exact=True).click()
+
+    expect(page.get_by_text("Viewers may only look.")).to_be_visible(timeout=_PATIENCE_MS)
+    assert person.api.get("/runs", params={"owner": person.email}).json()["items"] == []
+
+
+def test_people_keep_their_name_and_tokens(page: Page, person: Someone) -> None:
+    page.goto(f"{person.server.url}/profile")
+    page.get_by_label("Name", exact=True).fill("Grace Hopper")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    assert person.me["name"] == "Grace Hopper"
+
+    page.get_by_label("Name of the token").fill("laptop")
+    page.get_by_role("button", name="Make token").click()
+    shown = page.locator(".lab-secret").first
+    expect(shown).to_have_text(re.compile("rll_"))
+    headers = {"Authorization": f"Bearer {shown.inner_text()}"}
+    program = client(f"{person.server.url}/api", headers=headers)
+    assert program.get("/me").json()["name"] == "Grace Hopper"
+    page.get_by_role("button", name="Revoke laptop").click()
+    expect(page.get_by_role("button", name="Revoke laptop")).to_have_count(0)
+    assert program.get("/me").status_code == 401
+
+
+def test_secrets_are_kept_and_passwords_changed_from_the_profile(
+    page: Page, person: Someone
+) -> None:
+    page.goto(f"{person.server.url}/profile")
+    page.get_by_label("Hugging Face token").fill("hf_secret")
+    page.get_by_role("button", name="Keep token").click()
+    expect(page.get_by_text("A token is kept, encrypted.")).to_be_visible()
+    assert "hf_secret" not in page.content()
+
+    page.get_by_label("Current password").fill("not this one")
+    page.get_by_label("New password").fill("a wholly new password")
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_text("The password was changed.")).to_be_visible()
+    assert person.login("a wholly new password").status_code == 200
+
+
+def test_a_picture_is_made_small_and_loses_what_else_it_held(
+    page: Page, person: Someone, guarded: LabServer
+) -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "taken at home"
+    buffer = io.BytesIO()
+    Image.new("RGB", (640, 480), "red").save(buffer, format="JPEG", exif=exif)
+    page.goto(f"{guarded.url}/profile")
+    expect(page.get_by_role("button", name="Choose a picture")).to_be_visible()
+
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a picture").click()
+    chooser.value.set_files(
+        [{"name": "me.jpg", "mimeType": "image/jpeg", "buffer": buffer.getvalue()}]
+    )
+
+    expect(page.get_by_alt_text("Your picture")).to_be_visible(timeout=_PATIENCE_MS)
+    stored = person.api.get(f"{guarded.url}{person.me['avatar_url']}")
+    assert stored.headers["content-type"] == "image/png"
+    assert b"taken at home" not in stored.content
+    with Image.open(io.BytesIO(stored.content)) as picture:
+        assert picture.size == (128, 128)
+    refused = person.api.put("/me/avatar", content=b"<svg onload=alert(1)>")
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "avatar")
+
+
+def test_an_administrator_invites_somebody_who_then_registers(
+    browser: Browser, guarded: LabServer, admin: Someone
+) -> None:
+    visit = Visit(browser, guarded)
+    page = signed_in(visit, admin, "/admin")
+    admin.api.patch("/admin/lab", json={"registration": "invite"})
+    page.get_by_role("button", name="Invite").click()
+    link = page.locator(".lab-secret")
+    expect(link).to_have_text(re.compile("/register"))
+    guest = browser.new_context().new_page()
+    guest.goto(link.inner_text())
+
+    guest.get_by_label("E-mail").fill("invited@example.org")
+    guest.get_by_label("Password").fill("short")
+    expect(guest.get_by_label("Password")).to_have_attribute("autocomplete", "new-password")
+    guest.get_by_label("Password").fill(PASSWORD)
+    guest.get_by_role("button", name="Make account").click()
+
+    guest.wait_for_url("**/train", timeout=_PATIENCE_MS)
+    admin.api.patch("/admin/lab", json={"registration": "open"})
+    page.reload()
+    expect(page.get_by_text("invited@example.org").first).to_be_visible()
+    expect(page.get_by_label("Audit log").get_by_text("invited", exact=True).first).to_be_visible()
+    guest.context.close()
+    visit.close()
+
+
+@pytest.mark.parametrize("width", [1440, 1000, 390])
+def test_no_account_page_is_wider_than_the_screen(
+    browser: Browser, guarded: LabServer, admin: Someone, width: int
+) -> None:
+    visit = Visit(browser, guarded, width=width)
+    for path in ("/login", "/register"):
+        page = visit.open(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    for path in ("/profile", "/admin"):
+        page = signed_in(visit, admin, path)
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    visit.close()
