@@ -8,11 +8,15 @@ import psutil
 
 from benchmarks import (
     array_stepping,
+    compiled_update,
     engine_cost,
     event_loop,
     first_frame,
+    learning_curves,
     live_view,
     queue,
+    solved,
+    two_runs,
     web_memory,
 )
 
@@ -22,6 +26,10 @@ BENCHMARKS = {
     "event_loop": event_loop.run,
     "engine_cost": engine_cost.run,
     "array_stepping": array_stepping.run,
+    "compiled_update": compiled_update.run,
+    "learning_curves": learning_curves.run,
+    "solved": solved.run,
+    "two_runs": two_runs.run,
     "queue": queue.run,
     "web_memory": web_memory.run,
 }

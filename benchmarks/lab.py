@@ -135,6 +135,11 @@ def bare_speed(env_id: str, algorithm: str, timesteps: int, seed: int) -> Speed:
     return Speed(*map(float, done.stdout.split()))
 
 
+def one_thread_each() -> None:
+    """Let processes that start from now on compute on one core each, as the lab's workers do."""
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+
 def wish(name: str, default: int) -> int:
     """Return how large a benchmark shall be: BENCH_`name` from the environment, or the default."""
     return int(os.environ.get(f"BENCH_{name}", default))

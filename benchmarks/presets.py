@@ -19,6 +19,7 @@ from app.environments.catalogue import get_environment
 from app.presets.catalogue import MEASURED, TUNED, presets_for
 from app.presets.spec import PresetName
 from app.training.config import RunConfig, RunRequest
+from benchmarks.lab import one_thread_each
 
 EPISODES = 100
 UNSEEN = 1_000_000
@@ -35,6 +36,7 @@ def main() -> None:
     if arguments.docs:
         PAGE.write_text(page())
         return
+    one_thread_each()
     context = get_context("spawn")
     with ProcessPoolExecutor(
         arguments.jobs, mp_context=context, initializer=_be_modest, max_tasks_per_child=1

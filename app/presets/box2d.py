@@ -21,7 +21,7 @@ _WALKER_PPO = {
     "clip_range": 0.18,
     "learning_rate": "7e-4 -> 0",
 }
-_WALKER_STEADY = {**_WALKER_PPO, "batch_size": 1024, "learning_rate": "5e-4 -> 0"}
+_WALKER_STEADY = {**_WALKER_PPO, "n_steps": 256, "learning_rate": "5e-4 -> 0"}
 _SCALED_REWARD = {"normalize_reward": True}
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
@@ -49,7 +49,7 @@ BOX2D = {
             for steps in (1_000_000, 2_500_000)
         ),
         Preset(
-            total_timesteps=4_000_000,
+            total_timesteps=5_000_000,
             n_envs=32,
             hyperparameters=_WALKER_STEADY,
             wrappers=_SCALED,

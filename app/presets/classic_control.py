@@ -13,6 +13,15 @@ _CARTPOLE_PPO = {
     "learning_rate": "1e-3 -> 0",
     "clip_range": "0.2 -> 0",
 }
+_CARTPOLE_QUICK = {
+    "n_steps": 32,
+    "batch_size": 256,
+    "n_epochs": 10,
+    "gamma": 0.98,
+    "gae_lambda": 0.9,
+    "learning_rate": "3e-3 -> 0",
+    "clip_range": "0.2 -> 0",
+}
 _CARTPOLE_DQN = {
     "learning_rate": 2.3e-3,
     "batch_size": 64,
@@ -41,6 +50,14 @@ _ACROBOT_PPO = {
     "batch_size": 256,
     "n_epochs": 4,
     "gae_lambda": 0.94,
+    "learning_rate": "1e-3 -> 0",
+}
+_ACROBOT_STEADY = {**_ACROBOT_PPO, "n_steps": 128, "gae_lambda": 0.95, "gamma": 0.995}
+_MOUNTAIN_CAR_PPO = {
+    "n_steps": 128,
+    "batch_size": 256,
+    "n_epochs": 8,
+    "gae_lambda": 0.98,
     "learning_rate": "1e-3 -> 0",
 }
 _MOUNTAIN_CAR_DQN = {
@@ -94,14 +111,30 @@ def _with_memory(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset
 
 
 CLASSIC_CONTROL = {
-    ("CartPole-v1", "PPO"): for_budgets(
-        40_000, 80_000, 100_000, n_envs=8, hyperparameters=_CARTPOLE_PPO
+    ("CartPole-v1", "PPO"): (
+        Preset(total_timesteps=80_000, n_envs=32, hyperparameters=_CARTPOLE_QUICK),
+        *(
+            Preset(total_timesteps=steps, n_envs=8, hyperparameters=_CARTPOLE_PPO)
+            for steps in (80_000, 100_000)
+        ),
     ),
     ("CartPole-v1", "DQN"): _with_memory(30_000, 50_000, _CARTPOLE_DQN),
-    ("Acrobot-v1", "PPO"): for_budgets(
-        200_000, 500_000, 1_000_000, n_envs=16, hyperparameters=_ACROBOT_PPO, wrappers=_SCALED
+    ("Acrobot-v1", "PPO"): (
+        *(
+            Preset(total_timesteps=steps, n_envs=16, hyperparameters=_ACROBOT_PPO, wrappers=_SCALED)
+            for steps in (200_000, 500_000)
+        ),
+        Preset(
+            total_timesteps=1_000_000,
+            n_envs=32,
+            hyperparameters=_ACROBOT_STEADY,
+            wrappers=_SCALED,
+        ),
     ),
     ("Acrobot-v1", "DQN"): _with_memory(30_000, 100_000, _ACROBOT_DQN),
+    ("MountainCar-v0", "PPO"): for_budgets(
+        300_000, 500_000, 1_000_000, n_envs=16, hyperparameters=_MOUNTAIN_CAR_PPO, wrappers=_SCALED
+    ),
     ("MountainCar-v0", "DQN"): _with_memory(80_000, 120_000, _MOUNTAIN_CAR_DQN),
     ("MountainCarContinuous-v0", "SAC"): _with_memory(20_000, 50_000, _CONTINUOUS_CAR_SAC),
     ("Pendulum-v1", "SAC"): _with_memory(8_000, 20_000, _PENDULUM_MEMORY),

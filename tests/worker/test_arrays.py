@@ -347,7 +347,7 @@ def test_a_checkpoint_goes_on_in_the_other_kind(
     whole.learn(400)
     taken = take_checkpoint(whole, envs, {})
     whole.learn(800, reset_num_timesteps=False)
-    restored = restore(taken, "A2C", envs_of(use_arrays=not arrays_first))
+    restored = restore(taken, setup, envs_of(use_arrays=not arrays_first))
     restored.model.learn(800, reset_num_timesteps=False)
 
     assert restored.notes == []

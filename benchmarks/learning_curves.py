@@ -1,0 +1,102 @@
+"""Do both engines learn alike? Ten seeds each, the same presets, curves with bootstrap bands.
+
+The value of a curve is the mean reward of the last 100 episodes; the interquartile mean over seeds
+stands with its 95 % band. One training per core at a time, the engines in turn.
+"""
+
+import os
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+from app.training.config import RunConfig, RunRequest
+from app.training.groups import GroupPoint, group_curve
+from benchmarks.lab import one_thread_each, progress, wish
+
+TASKS: dict[str, dict[str, Any]] = {
+    "CartPole-v1": {"preset": "fast"},
+    "LunarLander-v3": {"preset": "fast"},
+    "Acrobot-v1": {"preset": "fast"},
+    "Pendulum-v1": {
+        "total_timesteps": 80_000,
+        "n_envs": 4,
+        "hyperparameters": {"n_steps": 1024, "gamma": 0.9, "learning_rate": 1e-3},
+    },
+}
+ENGINES = ("sb3", "fast")
+SEEDS = wish("SEEDS", 10)
+_QUARTERS = (0.25, 0.5, 0.75, 1.0)
+_MEAN_OVER = 100
+
+
+def run() -> None:
+    """Print each curve at four points, and whether the bands touch there."""
+    print(f"PPO, seeds 1 to {SEEDS}; interquartile mean (95 % band)\n")
+    print("| environment | steps | Stable-Baselines3 | fast | bands |")
+    print("|---|---|---|---|---|")
+    jobs = [(env_id, engine, s) for env_id in TASKS for s in _seeds() for engine in ENGINES]
+    one_thread_each()
+    found: dict[tuple[str, str], list[list[dict[str, float]]]] = {}
+    with ProcessPoolExecutor(
+        os.cpu_count(), mp_context=get_context("spawn"), max_tasks_per_child=1
+    ) as pool:
+        results = pool.map(_learn, *zip(*jobs, strict=True))
+        for number, (job, history) in enumerate(zip(jobs, results, strict=True), start=1):
+            found.setdefault(job[:2], []).append(history)
+            progress(number, len(jobs), f"{job[1]} on {job[0]}")
+    for env_id in TASKS:
+        _print(env_id, *(group_curve(found[env_id, engine]) for engine in ENGINES))
+
+
+def _seeds() -> range:
+    return range(1, SEEDS + 1)
+
+
+def _print(env_id: str, plain: list[GroupPoint], fast: list[GroupPoint]) -> None:
+    last = min(plain[-1].timesteps, fast[-1].timesteps)
+    for part in _QUARTERS:
+        one, other = (_at(curve, part * last) for curve in (plain, fast))
+        touch = one.low <= other.high and other.low <= one.high
+        cells = (f"{part * last:,.0f}", _cell(one), _cell(other), "touch" if touch else "apart")
+        print(f"| {env_id} | {' | '.join(cells)} |", flush=True)
+
+
+def _at(curve: list[GroupPoint], timesteps: float) -> GroupPoint:
+    return min(curve, key=lambda point: abs(point.timesteps - timesteps))
+
+
+def _cell(point: GroupPoint) -> str:
+    return f"{point.iqm:,.1f} ({point.low:,.1f} to {point.high:,.1f})"
+
+
+def _learn(env_id: str, engine: str, seed: int) -> list[dict[str, float]]:
+    """Train once and return the learning curve."""
+    import torch
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    from app.worker.models import build_model
+    from app.worker.pipeline import make_training_envs
+
+    class Curve(BaseCallback):
+        def __init__(self) -> None:
+            super().__init__()
+            self.points: list[dict[str, float]] = []
+            self._rewards: deque[float] = deque(maxlen=_MEAN_OVER)
+
+        def _on_step(self) -> bool:
+            ended = [info["episode"]["r"] for info in self.locals["infos"] if "episode" in info]
+            if ended:
+                self._rewards.extend(ended)
+                mean = sum(self._rewards) / len(self._rewards)
+                self.points.append({"timesteps": self.num_timesteps, "mean_reward": mean})
+            return True
+
+    torch.set_num_threads(1)
+    request = RunRequest(env_id=env_id, algorithm="PPO", seed=seed, engine=engine, **TASKS[env_id])
+    config = RunConfig.from_request(request)
+    setup = config.setup()
+    envs = make_training_envs(setup, config.n_envs)
+    curve = Curve()
+    build_model(setup, envs, seed=seed).learn(config.total_timesteps, callback=curve)
+    return curve.points

@@ -1,0 +1,55 @@
+"""From TRAIN to solved: the Fast presets, through the app, with one person watching.
+
+Solved is the mean reward of the last 100 episodes at the environment's threshold. The clock runs
+from the request that starts the run until a client has been told.
+"""
+
+import statistics
+import time
+
+from benchmarks.lab import MeasuredLab, measured_lab, progress, wish
+
+TASKS = {"CartPole-v1": 10, "LunarLander-v3": 60}
+"""Environments, and the seconds within which the median seed shall be solved."""
+SEEDS = wish("SEEDS", 5)
+_LOOK_EVERY_S = 0.1
+_WARM_AGAIN_S = 12
+
+
+def run() -> None:
+    """Print the seconds of each seed and their median."""
+    print(f"PPO, preset Fast, seeds 1 to {SEEDS}, one viewer; seconds until solved\n")
+    print("| environment | median s | each seed | steps of each seed | target s |")
+    print("|---|---|---|---|---|")
+    with measured_lab() as lab:
+        for env_id, target in TASKS.items():
+            _measure(lab, env_id, target)
+
+
+def _measure(lab: MeasuredLab, env_id: str, target: int) -> None:
+    found: list[tuple[float, int] | None] = []
+    for seed in range(1, SEEDS + 1):
+        progress(seed - 1, SEEDS, env_id)
+        found.append(_train(lab, env_id, seed))
+    progress(SEEDS, SEEDS, env_id)
+    seconds = [float("inf") if one is None else one[0] for one in found]
+    each = ", ".join("not solved" if one is None else f"{one[0]:.1f}" for one in found)
+    steps = ", ".join("-" if one is None else f"{one[1]:,}" for one in found)
+    median = statistics.median(seconds)
+    print(f"| {env_id} | {median:.1f} | {each} | {steps} | {target} |", flush=True)
+
+
+def _train(lab: MeasuredLab, env_id: str, seed: int) -> tuple[float, int] | None:
+    """Return after how many seconds and steps a run was solved, or None if it never was."""
+    time.sleep(_WARM_AGAIN_S)
+    began = time.perf_counter()
+    run_id = lab.start(env_id=env_id, algorithm="PPO", preset="fast", seed=seed)
+    with lab.watched(run_id, viewers=1):
+        while not (run := lab.get(run_id))["finished_at"]:
+            if run["solved_at"] is not None:
+                break
+            time.sleep(_LOOK_EVERY_S)
+        took = time.perf_counter() - began
+    if not run["finished_at"]:
+        lab.stop(run_id)
+    return None if run["solved_at"] is None else (took, run["solved_at"])
