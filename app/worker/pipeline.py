@@ -20,6 +20,7 @@ from app.worker import messages
 from app.worker.environments import make_env, policy_kind
 from app.worker.rendering import KeepsLastPicture
 from app.worker.replayable import Replayable
+from app.worker.stepping import LeanVecEnv
 from app.worker.watchful import Watchful
 from app.worker.wrappers import Masked, wrap
 
@@ -32,12 +33,13 @@ def make_training_envs(setup: messages.Setup, n_envs: int) -> VecEnv:
 
     Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
     """
+    is_step_by_step = setup.wrappers.frame_skip == 1
 
     def make() -> gym.Env[Any, Any]:
-        return Replayable(make_wrapped(setup, setup.wrappers))
+        return Replayable(make_wrapped(setup, setup.wrappers, counted=is_step_by_step))
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
-    return _for_a_model(Watchful(DummyVecEnv(makers)), setup, is_training=True)
+    return _for_a_model(Watchful(LeanVecEnv(makers)), setup, is_training=True)
 
 
 def make_evaluation_envs(setup: messages.Setup, *, drawn: bool = False) -> VecEnv:
