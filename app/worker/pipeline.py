@@ -21,6 +21,7 @@ from app.worker.arrays.offer import array_envs
 from app.worker.environments import make_env, policy_kind
 from app.worker.rendering import KeepsLastPicture
 from app.worker.replayable import Replayable
+from app.worker.stepping import LeanVecEnv
 from app.worker.watchful import Watchful
 from app.worker.wrappers import Masked, wrap
 
@@ -33,12 +34,13 @@ def make_training_envs(setup: messages.Setup, n_envs: int) -> VecEnv:
 
     Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
     """
+    is_step_by_step = setup.wrappers.frame_skip == 1
 
     def make() -> gym.Env[Any, Any]:
-        return Replayable(make_wrapped(setup, setup.wrappers))
+        return Replayable(make_wrapped(setup, setup.wrappers, counted=is_step_by_step))
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
-    envs = array_envs(setup, n_envs) or DummyVecEnv(makers)
+    envs = array_envs(setup, n_envs) or LeanVecEnv(makers)
     return _for_a_model(Watchful(envs), setup, is_training=True)
 
 

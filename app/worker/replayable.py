@@ -1,10 +1,13 @@
 """Bring an environment back to where it was, by playing its episode again."""
 
+import time
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
+from stable_baselines3.common.env_util import is_wrapped
+from stable_baselines3.common.monitor import Monitor
 
 _MOST_ACTIONS = 20_000
 """A longer episode isn't worth playing again; it begins anew."""
@@ -23,7 +26,7 @@ class EpisodeSoFar:
 
 
 class Replayable(gym.Wrapper[Any, Any, Any, Any]):
-    """Remembers how the current episode came about.
+    """Remembers how the current episode came about, and says what it was worth when it ends.
 
     Most simulations can't be saved (LunarLander's world is a C++ object), but all that are
     worth training on repeat themselves: the same random state and actions lead to the same place.
@@ -31,6 +34,10 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
+        # Where episodes are cut up or steps are put together, a Monitor further inside counts.
+        self._counts = not is_wrapped(env, Monitor)
+        self._return, self._length = 0.0, 0
+        self._made_at = time.time()
         self._seed: int | None = None
         self._random_state: Any = None
         self._actions: list[Any] = []
@@ -43,6 +50,7 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
         self._seed = seed
         self._random_state = None if seed is not None else self._generator.state
         self._actions = []
+        self._return, self._length = 0.0, 0
         self._observation, info = self.env.reset(seed=seed, options=options)
         return self._observation, info
 
@@ -54,8 +62,18 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
         if len(self._actions) <= _MOST_ACTIONS:
             # The caller's array may be filled anew; a single number is passed on as it is.
             self._actions.append(action.copy() if isinstance(action, np.ndarray) else action)
-        self._observation, *rest = self.env.step(action)
-        return self._observation, *rest
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self._observation = observation
+        self._return += float(reward)
+        self._length += 1
+        if self._counts and (terminated or truncated):
+            info = {**info, "episode": self._episode()}
+        return observation, reward, terminated, truncated, info
+
+    def _episode(self) -> dict[str, float | int]:
+        """Return what SB3's `Monitor` would say of the episode."""
+        seconds = round(time.time() - self._made_at, 6)
+        return {"r": round(self._return, 6), "l": self._length, "t": seconds}
 
     def so_far(self) -> EpisodeSoFar:
         """Return how the current episode came about."""

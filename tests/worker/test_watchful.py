@@ -6,9 +6,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from app.worker.replayable import Replayable
+from app.worker.stepping import LeanVecEnv
 from app.worker.watchful import BadEnvironmentError, Watchful
 
 Observe = Callable[[int], Any]
@@ -50,7 +51,8 @@ class Seeing(Walk):
 def walk(
     *makers: Callable[[], gym.Env[Any, Any]], steps: int = 100, components: tuple[str, ...] = ()
 ) -> Watchful:
-    envs = Watchful(DummyVecEnv([lambda make=make: Monitor(make()) for make in makers]), components)
+    lean = LeanVecEnv([lambda make=make: Replayable(make()) for make in makers])
+    envs = Watchful(lean, components)
     envs.reset()
     for _ in range(steps):
         envs.step(np.zeros(len(makers), np.int64))
@@ -66,7 +68,7 @@ NOTHING = np.zeros(3, np.float32)
 
 def test_a_well_behaved_environment_passes_unchanged() -> None:
     plain = DummyVecEnv([lambda: gym.make("CartPole-v1")] * 2)
-    watched = Watchful(DummyVecEnv([lambda: gym.make("CartPole-v1")] * 2))
+    watched = Watchful(LeanVecEnv([lambda: gym.make("CartPole-v1")] * 2))
     for envs in (plain, watched):
         envs.seed(3)
 
