@@ -18,7 +18,7 @@ from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import admin, dashboard, history, login, not_found, profile, register
+from pages import admin, dashboard, elsewhere, history, login, not_found, profile, register
 from pages.layout import add_shared_head
 
 lab = open_lab(sys.argv[1:])
@@ -27,6 +27,7 @@ dashboard.register(lab)  # /, /train, /runs/<id>
 history.register(lab)  # /runs
 login.register(nicegui_app, lab)  # /login, /logout
 register.register(nicegui_app, lab)  # /register
+elsewhere.register(nicegui_app, lab)  # /auth/...
 profile.register(lab)  # /profile
 admin.register(lab)  # /admin
 not_found.register(nicegui_app)

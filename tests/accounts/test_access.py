@@ -208,6 +208,9 @@ PAGES: dict[str, tuple[int, ...]] = {
     "POST /logout": (303, 303, 303),
     "GET /register": (200, 200, 200),
     "POST /register": (422, 422, 422),
+    "GET /auth/{provider}": (404, 404, 404),
+    "GET /auth/{provider}/callback": (400, 400, 400),
+    "POST /auth/finish": (400, 400, 400),
     "GET /profile": (303, 200, 200),
     "GET /admin": (303, 403, 200),
 }
@@ -218,7 +221,7 @@ def test_pages_are_for_who_is_signed_in(
     guarded: LabServer, admin: Someone, member: Someone, route: str
 ) -> None:
     method, path = route.split(" ")
-    path = path.replace("{run_id}", "nothing")
+    path = path.replace("{run_id}", "nothing").replace("{provider}", "nothing")
     people = (Someone(guarded, "nobody"), member, admin.elsewhere())
 
     answers = [person.api.request(method, f"{guarded.url}{path}") for person in people]
