@@ -20,6 +20,7 @@ from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
 from pages import admin, dashboard, elsewhere, history, login, not_found, profile, register
 from pages.layout import add_shared_head
+from pages.visiting import is_foreign
 
 lab = open_lab(sys.argv[1:])
 
@@ -36,7 +37,7 @@ nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
 add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
-nicegui_app.add_middleware(Gate, accounts=lab.accounts)
+nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
 core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)
