@@ -18,8 +18,9 @@ from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import admin, dashboard, history, login, not_found, profile, register
+from pages import admin, dashboard, elsewhere, history, login, not_found, profile, register
 from pages.layout import add_shared_head
+from pages.visiting import is_foreign
 
 lab = open_lab(sys.argv[1:])
 
@@ -27,6 +28,7 @@ dashboard.register(lab)  # /, /train, /runs/<id>
 history.register(lab)  # /runs
 login.register(nicegui_app, lab)  # /login, /logout
 register.register(nicegui_app, lab)  # /register
+elsewhere.register(nicegui_app, lab)  # /auth/...
 profile.register(lab)  # /profile
 admin.register(lab)  # /admin
 not_found.register(nicegui_app)
@@ -35,7 +37,7 @@ nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
 add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
-nicegui_app.add_middleware(Gate, accounts=lab.accounts)
+nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
 core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)

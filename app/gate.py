@@ -2,14 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.accounts.accounts import Accounts
-from app.accounts.errors import AccessError, NotSignedInError, ReadOnlyTokenError, TooManyError
+from app.accounts.errors import (
+    AccessError,
+    ForbiddenError,
+    NotSignedInError,
+    ReadOnlyTokenError,
+    TooManyError,
+)
 from app.accounts.rates import OpenStreams, Rate
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
 from app.session_cookie import read_cookie
@@ -26,18 +32,23 @@ _STREAM = b"text/event-stream"
 
 
 class Gate:
-    """Pure ASGI, so that it sees WebSockets, too; without accounts everybody comes in."""
+    """Pure ASGI, so that it sees WebSockets, too; without accounts everybody comes in.
+
+    `is_foreign` says whether a request belongs to a page that somebody else has open.
+    """
 
     def __init__(
         self,
         inner: ASGIApp,
         *,
         accounts: Accounts,
+        is_foreign: Callable[[Scope, Visitor], bool] | None = None,
         strangers: Rate | None = None,
         people: Rate | None = None,
     ) -> None:
         self._inner = inner
         self._accounts = accounts
+        self._is_foreign = is_foreign
         self._strangers = strangers or Rate(10, burst=120)
         self._people = people or Rate(50, burst=500)
         self._streams = OpenStreams(_MOST_STREAMS)
@@ -80,6 +91,8 @@ class Gate:
             if not _is_public(scope["path"]):
                 raise NotSignedInError
             return
+        if self._is_foreign is not None and self._is_foreign(scope, visitor):
+            raise ForbiddenError("This page was opened by somebody else. Load it again.")
         person_id = visitor.me.id
         self._people.take(person_id)
         if scope["type"] == "websocket" or _asks_for_stream(scope):

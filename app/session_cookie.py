@@ -8,6 +8,8 @@ from starlette.responses import Response
 from app.accounts.signing_in import SESSION_LASTS, Caller
 
 _NAME = "lab_session"
+_SHORT = "lab_elsewhere"
+_SHORT_LASTS_S = 600
 
 
 def give_cookie(response: Response, token: str, request: HTTPConnection) -> None:
@@ -36,6 +38,25 @@ def read_cookie(header: str) -> str | None:
     except CookieError:
         return None
     return found.value if found else None
+
+
+def give_short_cookie(response: Response, value: str, request: HTTPConnection) -> None:
+    """Let a browser show, when it comes back from elsewhere, that it is the one that left."""
+    response.set_cookie(
+        _SHORT,
+        value,
+        max_age=_SHORT_LASTS_S,
+        path="/auth/",
+        httponly=True,
+        # Lax, not strict: the way back begins on another site.
+        samesite="lax",
+        secure=request.url.scheme in {"https", "wss"},
+    )
+
+
+def read_short_cookie(request: HTTPConnection) -> str:
+    """Return what `give_short_cookie` gave, or nothing."""
+    return request.cookies.get(_SHORT, "")
 
 
 def caller(request: HTTPConnection) -> Caller:

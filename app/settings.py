@@ -41,6 +41,15 @@ class Settings:
     cert: str = ""
     key: str = ""
     proxy: str = ""
+    github_id: str = ""
+    github_secret: str = field(default="", repr=False)
+    github_url: str = "https://github.com"
+    google_id: str = ""
+    google_secret: str = field(default="", repr=False)
+    oidc_issuer: str = ""
+    oidc_id: str = ""
+    oidc_secret: str = field(default="", repr=False)
+    oidc_name: str = "single sign-on"
     hosts: tuple[str, ...] = ()
     browser: bool = True
     warm_workers: int = 2
@@ -175,6 +184,60 @@ SETTINGS: tuple[Setting, ...] = (
         variable="RL_LAB_PROXY",
         flag="--proxy",
         help="address of a proxy in front, whose forwarded headers are believed; nobody else's",
+    ),
+    Setting(
+        field="github_id",
+        variable="RL_LAB_GITHUB_ID",
+        flag=None,
+        help="client id of an OAuth app at GitHub, to sign in with it",
+    ),
+    Setting(
+        field="github_secret",
+        variable="RL_LAB_GITHUB_SECRET",
+        flag=None,
+        help="its client secret",
+    ),
+    Setting(
+        field="github_url",
+        variable="RL_LAB_GITHUB_URL",
+        flag=None,
+        help="address of a GitHub of one's own",
+    ),
+    Setting(
+        field="google_id",
+        variable="RL_LAB_GOOGLE_ID",
+        flag=None,
+        help="client id at Google, to sign in with it",
+    ),
+    Setting(
+        field="google_secret",
+        variable="RL_LAB_GOOGLE_SECRET",
+        flag=None,
+        help="its client secret",
+    ),
+    Setting(
+        field="oidc_issuer",
+        variable="RL_LAB_OIDC_ISSUER",
+        flag=None,
+        help="address of any OpenID Connect provider, to sign in with it",
+    ),
+    Setting(
+        field="oidc_id",
+        variable="RL_LAB_OIDC_ID",
+        flag=None,
+        help="client id there",
+    ),
+    Setting(
+        field="oidc_secret",
+        variable="RL_LAB_OIDC_SECRET",
+        flag=None,
+        help="client secret there",
+    ),
+    Setting(
+        field="oidc_name",
+        variable="RL_LAB_OIDC_NAME",
+        flag=None,
+        help="what its button says: Sign in with ...",
     ),
     Setting(
         field="hosts",
@@ -349,12 +412,7 @@ def _check_doors(settings: Settings) -> None:
             "--auth off serves this machine only, so it goes with neither --proxy nor "
             f"--host {settings.host}. Leave --auth away, or use --host 127.0.0.1."
         )
-    if bool(settings.cert) != bool(settings.key):
-        raise SettingsError("--cert and --key belong together: https needs both files.")
-    for name in ("cert", "key"):
-        path = getattr(settings, name)
-        if path and not os.access(path, os.R_OK):
-            raise SettingsError(f"--{name} must be a file that can be read, got {path!r}.")
+    _check_tls(settings)
     if settings.proxy:
         try:
             ip_address(settings.proxy)
@@ -366,6 +424,25 @@ def _check_doors(settings: Settings) -> None:
         raise SettingsError(
             f"RL_LAB_SECRET must be at least {_SHORTEST_SECRET} characters long and hard to guess."
         )
+    _check_providers(settings)
+
+
+def _check_tls(settings: Settings) -> None:
+    if bool(settings.cert) != bool(settings.key):
+        raise SettingsError("--cert and --key belong together: https needs both files.")
+    for name in ("cert", "key"):
+        path = getattr(settings, name)
+        if path and not os.access(path, os.R_OK):
+            raise SettingsError(f"--{name} must be a file that can be read, got {path!r}.")
+
+
+def _check_providers(settings: Settings) -> None:
+    for name in ("github", "google", "oidc"):
+        if bool(getattr(settings, f"{name}_id")) != bool(getattr(settings, f"{name}_secret")):
+            known = name.upper()
+            raise SettingsError(f"RL_LAB_{known}_ID and RL_LAB_{known}_SECRET belong together.")
+    if bool(settings.oidc_issuer) != bool(settings.oidc_id):
+        raise SettingsError("RL_LAB_OIDC_ISSUER and RL_LAB_OIDC_ID belong together.")
 
 
 def _addresses_of_this_machine() -> set[str]:

@@ -1,6 +1,7 @@
 """`/runs`: every run there is, to open, rename and delete."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from nicegui import ui
 
@@ -11,6 +12,7 @@ from app.training.trash import UNDO_WITHIN_S
 from components.metrics import format_number
 from components.panel import EmptyState, panel
 from components.progress import format_seconds
+from components.share_dialog import ask_for_readers
 from components.status_badge import StatusBadge
 from pages.layout import frame
 from pages.visiting import this_visitor
@@ -31,6 +33,7 @@ _COLUMNS = (
     "",
 )
 _NUMBERS = {"Steps", "Mean reward", "Time"}
+_OWNER = "Owner"
 
 
 def register(lab: Lab) -> None:
@@ -54,11 +57,13 @@ class RunTable:
             self._undo_text = ui.label()
             _action("Undo", self._undo)
         self._undo_timer: ui.timer | None = None
+        has_owners = trainer.visitor.person is not None
+        self._columns = (*_COLUMNS[:-1], *([_OWNER] if has_owners else []), _COLUMNS[-1])
         self._hide_undo()
         self._empty = EmptyState("No runs yet", "Open Train, pick an environment and press Train.")
         with ui.element("table").classes("lab-table") as self._table:
             with ui.element("thead"), ui.element("tr"):
-                for name in _COLUMNS:
+                for name in self._columns:
                     with ui.element("th").classes("is-number" if name in _NUMBERS else ""):
                         ui.label(name).classes("lab-label")
             self._body = ui.element("tbody")
@@ -66,7 +71,7 @@ class RunTable:
         self._more = ui.button("Show more", on_click=self._show_more, color=None)
         self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
         self._is_live = False
-        self._shown: list[tuple[str, str, RunStatus]] = []
+        self._shown: list[tuple[str, str, RunStatus, str | None]] = []
         self._numbers: dict[str, list[ui.label]] = {}
         ui.timer(_REFRESH_EVERY_S, self._refresh_if_live)
         trainer.run_changed.subscribe(self.refresh)
@@ -79,7 +84,7 @@ class RunTable:
         self._empty.set_visibility(not page.items)
         self._table.set_visibility(bool(page.items))
         self._more.set_visibility(page.next is not None and self._limit < 500)
-        shown = [(run.id, run.name, run.status) for run in page.items]
+        shown = [(run.id, run.name, run.status, self._trainer.owner_of(run)) for run in page.items]
         if shown != self._shown:
             self._shown = shown
             self._body.clear()
@@ -103,10 +108,14 @@ class RunTable:
             _cell("Algorithm", run.algorithm)
             numbers = [_cell(name, "") for name in ("Steps", "Mean reward", "Time")]
             _cell("Started", run.created_at.astimezone().strftime("%Y-%m-%d %H:%M"))
+            if _OWNER in self._columns:
+                _cell(_OWNER, self._trainer.owner_of(run) or "-")
             with (
                 ui.element("td").classes("is-actions"),
                 ui.element("div").classes("lab-row-actions"),
             ):
+                if self._trainer.readers_of(run) is not None:
+                    _action("Share", lambda: self._share(run))
                 _action("Rename", lambda: self._rename(run))
                 _action("Delete", lambda: self._delete(run))
         return numbers
@@ -121,6 +130,12 @@ class RunTable:
             await self._trainer.change(run.id, name=name)
         except (RunNotFoundError, NotWrittenError, AccessError) as error:
             ui.notify(str(error), type="negative")
+
+    async def _share(self, run: RunRecord) -> None:
+        with self._dialogs:
+            await ask_for_readers(
+                run, self._trainer.readers_of(run) or (), share=partial(self._trainer.share, run.id)
+            )
 
     async def _delete(self, run: RunRecord) -> None:
         try:

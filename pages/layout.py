@@ -14,16 +14,19 @@ from storage.account_records import PersonRecord
 _PAGES = (("Train", "/train"), ("Runs", "/runs"), ("API", "/api/docs"))
 
 
-# A page whose visitor was signed out loses its connection; it then goes where one signs in.
+# A page whose visitor was signed out loses its connection; it then goes where one signs in. One
+# that is refused although somebody is signed in was opened by somebody else, and begins anew.
 _LEAVE_WHEN_SIGNED_OUT = """<script>
 addEventListener("load", function watch() {
   if (!window.socket) return setTimeout(watch, 100);
-  window.socket.on("disconnect", async () => {
+  async function leave(reload) {
     const answer = await fetch("/api/me").catch(() => null);
     if (answer?.status === 401) {
       location.href = "/login?next=" + encodeURIComponent(location.pathname);
-    }
-  });
+    } else if (answer?.ok && reload) location.reload();
+  }
+  window.socket.on("disconnect", () => leave(false));
+  window.socket.on("connect_error", () => leave(window.did_handshake));
 });
 </script>"""
 

@@ -1,6 +1,8 @@
 """`/login` and `/logout`: forms that are sent as they are, without NiceGUI."""
 
+from html import escape
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -84,7 +86,7 @@ def _page(
             **{"autofocus": ""} if email else {},
         ),
         submit("Sign in"),
-        _other_ways(lab),
+        _other_ways(lab, own_path(target)),
         error=str(error) if error else None,
     )
     answer = plain_page(request, "Sign in", content, status=error.status if error else 200)
@@ -93,6 +95,11 @@ def _page(
     return answer
 
 
-def _other_ways(lab: Lab) -> str:
+def _other_ways(lab: Lab, target: str) -> str:
+    providers = "".join(
+        f'<a class="lab-button lab-quiet" href="/auth/{escape(provider.id)}'
+        f'?next={quote(target)}">Sign in with {escape(provider.name)}</a>'
+        for provider in lab.accounts.openid.providers
+    )
     words = "the first account" if lab.accounts.signing_in.is_first else "an account"
-    return f'<p class="lab-small">No account? <a href="/register">Make {words}</a></p>'
+    return f'{providers}<p class="lab-small">No account? <a href="/register">Make {words}</a></p>'

@@ -4,6 +4,7 @@ from functools import partial
 
 from nicegui import events, ui
 
+from app.accounts.accounts import Accounts
 from app.accounts.avatars import LARGEST, Avatars, avatar_url
 from app.accounts.errors import AccountsOffError
 from app.accounts.passwords import LONGEST, SHORTEST
@@ -44,6 +45,7 @@ def register(lab: Lab) -> None:
             tokens = TokenPanel(profiles, visitor)
             sessions = SessionPanel(profiles, visitor)
             _hugging_face_panel(profiles, visitor)
+            await _elsewhere_panel(lab.accounts, visitor)
         await tokens.refresh()
         await sessions.refresh()
 
@@ -231,6 +233,21 @@ def _hugging_face_panel(profiles: Profiles, visitor: Visitor) -> None:
             primary_button("Keep token", lambda: save(token.value or ""))
             remove = quiet_button("Remove token", lambda: save(None))
         show()
+
+
+async def _elsewhere_panel(accounts: Accounts, visitor: Visitor) -> None:
+    """Show which accounts elsewhere stand for this one, and offer those that don't yet."""
+    providers = accounts.openid.providers
+    if not providers:
+        return
+    connected = {one.provider for one in await accounts.profiles.identities(visitor)}
+    with panel("Accounts elsewhere"):
+        for provider in providers:
+            if provider.id in connected:
+                ui.label(f"{provider.name}: connected").classes("lab-mono")
+            else:
+                ui.link(f"Connect {provider.name}", f"/auth/{provider.id}?next=/profile")
+        ui.label("To connect one, you are asked for your password here.").classes("lab-small")
 
 
 async def _change(profiles: Profiles, visitor: Visitor, values: dict[str, str | None]) -> bool:

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from app.accounts.administration import Administration
 from app.accounts.audit_log import AuditLog
 from app.accounts.directory import Directory
+from app.accounts.openid import OpenId
 from app.accounts.passes import Passes
 from app.accounts.passwords import Passwords
 from app.accounts.profiles import Profiles
+from app.accounts.providers import providers_of
 from app.accounts.secrets import Vault
 from app.accounts.signing_in import SigningIn
 from app.accounts.surroundings import Surroundings
@@ -41,6 +43,7 @@ class Accounts:
         )
         self.signing_in = SigningIn(around)
         self.profiles = Profiles(around, self.signing_in, Vault(secret))
+        self.openid = OpenId(around, self.signing_in, providers_of(settings))
         self.administration = Administration(around)
         self._tasks = Tasks()
         if self.is_on:

@@ -56,6 +56,13 @@ class SigningIn:
         """Whether nobody has an account yet."""
         return not self._directory.everybody
 
+    @property
+    def needs_code(self) -> bool:
+        """Whether a new account needs a set-up code or an invitation."""
+        if self.is_first:
+            return self.setup_code is not None
+        return self._directory.registration is Registration.INVITE
+
     async def register(self, wanted: NewAccount, caller: Caller) -> str:
         """Make an account and return what its browser shows from now on.
 
@@ -67,27 +74,39 @@ class SigningIn:
         self._guesses.add_registration(caller.address)
         await self._invitation_for(wanted)
         password_hash = await self._passwords.hash(wanted.password)
+        person = await self._admit(wanted, caller, password_hash)
+        self._guesses.take_back_registration(caller.address)
+        return await self.open_session(person, caller)
+
+    async def admit(self, wanted: NewAccount, caller: Caller) -> PersonRecord:
+        """Make an account for somebody who proved elsewhere who they are.
+
+        Raises:
+            AccessError: if this person may not have one.
+        """
+        self._guesses.add_registration(caller.address)
+        person = await self._admit(wanted, caller, None)
+        self._guesses.take_back_registration(caller.address)
+        return person
+
+    async def _admit(
+        self, wanted: NewAccount, caller: Caller, password_hash: str | None
+    ) -> PersonRecord:
         # One at a time: what was checked before the slow hash may have changed since.
         async with self._registering:
             invitation = await self._invitation_for(wanted)
             role = invitation.role if invitation else Role.MEMBER
-            person = await self.add_person(wanted, role=role, password_hash=password_hash)
+            person = await self._add_person(wanted, role=role, password_hash=password_hash)
             if invitation is not None:
                 await self._storage(invitations.use_invitation, invitation.id, person.email)
-        self._guesses.take_back_registration(caller.address)
         await self._audit.note_as(
             person.email, "registered", person_id=person.id, address=caller.address
         )
-        return await self.open_session(person, caller)
+        return person
 
-    async def add_person(
+    async def _add_person(
         self, wanted: NewAccount, *, role: Role, password_hash: str | None
     ) -> PersonRecord:
-        """Add somebody to the lab.
-
-        Raises:
-            TakenError: if somebody has the address.
-        """
         name = wanted.name or wanted.email.partition("@")[0][:100]
         try:
             person = await self._storage(

@@ -208,6 +208,9 @@ PAGES: dict[str, tuple[int, ...]] = {
     "POST /logout": (303, 303, 303),
     "GET /register": (200, 200, 200),
     "POST /register": (422, 422, 422),
+    "GET /auth/{provider}": (404, 404, 404),
+    "GET /auth/{provider}/callback": (400, 400, 400),
+    "POST /auth/finish": (400, 400, 400),
     "GET /profile": (303, 200, 200),
     "GET /admin": (303, 403, 200),
 }
@@ -218,7 +221,7 @@ def test_pages_are_for_who_is_signed_in(
     guarded: LabServer, admin: Someone, member: Someone, route: str
 ) -> None:
     method, path = route.split(" ")
-    path = path.replace("{run_id}", "nothing")
+    path = path.replace("{run_id}", "nothing").replace("{provider}", "nothing")
     people = (Someone(guarded, "nobody"), member, admin.elsewhere())
 
     answers = [person.api.request(method, f"{guarded.url}{path}") for person in people]
@@ -350,3 +353,26 @@ def test_a_socket_ends_when_its_visitor_is_blocked(
         admin.api.patch(f"/admin/people/{member.me['id']}", json={"blocked": True})
         with pytest.raises(Exception, match="1008"):
             socket.recv(timeout=20)
+
+
+def test_the_socket_of_a_page_is_for_the_session_that_opened_it(
+    member: Someone, other: Someone, guarded: LabServer
+) -> None:
+    html = member.api.get(f"{guarded.url}/runs").text
+    page_id = re.search(r"client_id\W+([0-9a-f-]{36})", html)
+    assert page_id is not None
+    url = f"{guarded.url.replace('http', 'ws')}/_nicegui_ws/socket.io/"
+    address = f"{url}?EIO=4&transport=websocket&client_id={page_id[1]}"
+
+    def join(who: Someone, address: str = address) -> str:
+        cookie = f"lab_session={who.api.cookies['lab_session']}"
+        headers = {"Cookie": cookie, "Origin": guarded.url}
+        with connect(address, additional_headers=headers) as socket:
+            return str(socket.recv(timeout=20))
+
+    assert join(member).startswith("0{")
+    for foreigner in (other, member.elsewhere()):
+        with pytest.raises(InvalidStatus):
+            join(foreigner)
+    with pytest.raises(InvalidStatus):
+        join(member, f"{url}?EIO=4&transport=websocket")

@@ -193,6 +193,8 @@ def test_a_stream_ends_when_its_visitor_is_signed_out(member: Someone) -> None:
         rest = list(lines)  # ends, and in good order
 
     assert not any("end" in line for line in rest)
+    # At once: nothing kept it alive meanwhile.
+    assert not any(line.startswith(":") for line in rest)
 
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(guarded: LabServer, member: Someone) -> None:

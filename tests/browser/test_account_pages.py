@@ -198,3 +198,21 @@ def test_no_account_page_is_wider_than_the_screen(
         page.wait_for_timeout(500)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     visit.close()
+
+
+def test_a_run_is_shared_from_the_list(page: Page, person: Someone, guarded: LabServer) -> None:
+    friend = newcomer(guarded)
+    run_id = person.create_run(name="shared by hand")
+    page.goto(f"{guarded.url}/runs")
+    row = page.get_by_role("row", name=re.compile("shared by hand"))
+    row.get_by_role("button", name="Share").click()
+    page.get_by_label("E-mail addresses").fill("nobody@example.org")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Nobody here has the address 'nobody@example.org'.")).to_be_visible()
+
+    page.get_by_label("E-mail addresses").fill(friend.email)
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_label("E-mail addresses")).to_have_count(0)
+    assert friend.api.get(f"/runs/{run_id}").status_code == 200
+    assert friend.api.delete(f"/runs/{run_id}").status_code == 403
