@@ -52,7 +52,7 @@ _ACROBOT_PPO = {
     "gae_lambda": 0.94,
     "learning_rate": "1e-3 -> 0",
 }
-_ACROBOT_STEADY = {**_ACROBOT_PPO, "n_steps": 128, "gae_lambda": 0.95, "gamma": 0.995}
+_ACROBOT_STEADY = {**_ACROBOT_PPO, "batch_size": 64, "learning_rate": "5e-4 -> 0"}
 _MOUNTAIN_CAR_PPO = {
     "n_steps": 128,
     "batch_size": 256,
@@ -126,7 +126,7 @@ CLASSIC_CONTROL = {
         ),
         Preset(
             total_timesteps=1_000_000,
-            n_envs=32,
+            n_envs=16,
             hyperparameters=_ACROBOT_STEADY,
             wrappers=_SCALED,
         ),
