@@ -88,18 +88,20 @@ class LineReader:
 
     def __init__(self, path: Path, *, after: int) -> None:
         self._path = path
-        self._after = after
+        self.number = after
+        """The number of the last line that was read."""
         self._position = 0
 
-    def read(self, limit: int) -> list[JsonObject]:
-        """Return the next lines, at most `limit` of them."""
-        found: list[JsonObject] = []
+    def read(self, limit: int) -> list[msgspec.Raw]:
+        """Return the next lines as they are written, at most `limit` of them."""
+        found: list[msgspec.Raw] = []
         with self._path.open("rb") as file:
             file.seek(self._position)
             while len(found) < limit and (raw := file.readline()).endswith(b"\n"):
                 self._position += len(raw)
-                if (_number(raw) or 0) > self._after:
-                    found.append(msgspec.json.decode(raw))
+                if (number := _number(raw) or 0) > self.number:
+                    self.number = number
+                    found.append(msgspec.Raw(raw.rstrip()))
         return found
 
 

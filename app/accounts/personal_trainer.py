@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from app.accounts.audit_log import AuditLog
 from app.accounts.directory import Directory
 from app.accounts.disk_use import DiskUse
@@ -192,7 +194,7 @@ class PersonalTrainer:
         """Return the next part of a run's event log, oldest first."""
         return await self._trainer.events_after(run_id, after)
 
-    async def read_on(self, reader: metrics.LineReader, limit: int) -> Sequence[JsonObject]:
+    async def read_on(self, reader: metrics.LineReader, limit: int) -> Sequence[msgspec.Raw]:
         """Read on in a run's metrics."""
         return await self._trainer.read_on(reader, limit)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 import msgspec
@@ -16,12 +16,13 @@ from app.api.errors import ErrorAnswer
 from app.api.schemas import LogEvent
 from app.training.feed import RunFeed
 from storage import metrics
-from storage.records import JsonObject
 
 _BEGIN_WITH = 100
 _BETWEEN_MESSAGES_S = 0.25
 _KEEP_ALIVE_S = 15.0
 _LINES_PER_MESSAGE = 1_000
+_PIECE = 16 << 10
+_STILL_HERE = b": still here\n\n"
 
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -73,7 +74,7 @@ class MetricsStream:
         self._reader: metrics.LineReader | None = None
         self._told: int = max(0, feed.line_count - _BEGIN_WITH) if begin is None else begin
 
-    async def messages(self) -> AsyncIterator[str]:
+    async def messages(self) -> AsyncIterator[bytes]:
         """Yield what the listener is told, until the run is over."""
         self._said = min(self._told, self._feed.line_count)
         if self._told > self._feed.line_count:
@@ -94,45 +95,52 @@ class MetricsStream:
                 yield _message("end", await describe(now, self._trainer))
                 return
             if not await self._feed.wait(seen, _KEEP_ALIVE_S):
-                yield ": still here\n\n"
+                yield _STILL_HERE
 
-    def _take_back(self, kept: int) -> str:
+    def _take_back(self, kept: int) -> bytes:
         self._truncations = self._feed.truncations
         self._told = self._said = kept
         self._reader = None
         return _message("truncated", {"n": kept})
 
-    async def _new_lines(self) -> AsyncIterator[str]:
-        while lines := await self._next_lines():
-            self._told = lines[-1]["n"]
-            if self._all_lines:
-                yield _message("metrics", {"items": lines}, number=self._told)
-            else:
-                newest = dict(lines[-1])
-                if self._told > self._said + 1:
-                    newest["skipped"] = self._told - self._said - 1
-                yield _message("metrics", newest, number=self._told)
-            self._said = self._told
+    async def _new_lines(self) -> AsyncIterator[bytes]:
+        while message := await self._next_message():
+            yield message
             await asyncio.sleep(_BETWEEN_MESSAGES_S)
 
-    async def _next_lines(self) -> Sequence[JsonObject]:
-        """Return the next lines to tell of: from memory, or from the file in small pieces."""
+    async def _next_message(self) -> bytes | None:
+        """Return what there is to tell; a listener who doesn't read keeps no more than that."""
         lines = self._feed.lines_after(self._told)
-        if lines is not None:
-            self._reader = None
-            return lines[:_LINES_PER_MESSAGE] if self._all_lines else lines
-        if not self._all_lines:
-            # Only the newest is told, and that one is in memory.
-            return list(self._feed.lines)
+        if lines is None and self._all_lines:
+            return await self._from_the_file()
+        self._reader = None
+        # If it has to skip, only the newest is told, and that one is in memory.
+        lines = list(self._feed.lines) if lines is None else lines
+        if not lines:
+            return None
+        if self._all_lines:
+            lines = lines[:_LINES_PER_MESSAGE]
+        self._told = lines[-1]["n"]
+        skipped = self._told - self._said - 1
+        self._said = self._told
+        if self._all_lines:
+            return _message("metrics", {"items": lines}, number=self._told)
+        newest = {**lines[-1], "skipped": skipped} if skipped > 0 else lines[-1]
+        return _message("metrics", newest, number=self._told)
+
+    async def _from_the_file(self) -> bytes | None:
+        """Return lines that are no longer in memory, as they are written there."""
         if self._reader is None:
             path = self._trainer.folder(self._feed.run.id).metrics
             self._reader = metrics.LineReader(path, after=self._told)
-        return await self._trainer.read_on(self._reader, _LINES_PER_MESSAGE)
+        lines = await self._trainer.read_on(self._reader, _LINES_PER_MESSAGE)
+        self._told = self._said = self._reader.number
+        return _message("metrics", {"items": lines}, number=self._told) if lines else None
 
 
 async def _event_messages(
     trainer: PersonalTrainer, feed: RunFeed, begin: int
-) -> AsyncIterator[str]:
+) -> AsyncIterator[bytes]:
     told = begin
     while True:
         seen, over = feed.version, feed.run.status.is_over
@@ -145,7 +153,7 @@ async def _event_messages(
         if over and not found:
             return
         if not found and not await feed.wait(seen, _KEEP_ALIVE_S):
-            yield ": still here\n\n"
+            yield _STILL_HERE
 
 
 def _position(after: int | None, last_event_id: str | None) -> int | None:
@@ -155,14 +163,21 @@ def _position(after: int | None, last_event_id: str | None) -> int | None:
     return after
 
 
-def _message(event: str, data: object, *, number: int | None = None) -> str:
+def _message(event: str, data: object, *, number: int | None = None) -> bytes:
     if isinstance(data, BaseModel):
-        text = data.model_dump_json()
+        text = data.model_dump_json().encode()
     else:
-        text = msgspec.json.encode(data).decode()
+        text = msgspec.json.encode(data)
     head = f"id: {number}\n" if number is not None else ""
-    return f"{head}event: {event}\ndata: {text}\n\n"
+    return b"%sevent: %s\ndata: %s\n\n" % (head.encode(), event.encode(), text)
 
 
-def _answer(messages: AsyncIterator[str]) -> StreamingResponse:
-    return StreamingResponse(messages, media_type="text/event-stream", headers=_HEADERS)
+async def _in_pieces(messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Send little at a time: every layer on the way to a listener who doesn't read keeps a copy."""
+    async for message in messages:
+        for start in range(0, len(message), _PIECE):
+            yield message[start : start + _PIECE]
+
+
+def _answer(messages: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(_in_pieces(messages), media_type="text/event-stream", headers=_HEADERS)

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+import msgspec
+
 from app.algorithms.catalogue import get_algorithm
 from app.environment_finder import EnvironmentFinder
 from app.errors import InputError
@@ -338,7 +340,7 @@ class Trainer:
         await self._storage(runs.get_run, run_id)
         return await self._storage(events.list_events, run_id, **bounds)
 
-    async def read_on(self, reader: metrics.LineReader, limit: int) -> Sequence[JsonObject]:
+    async def read_on(self, reader: metrics.LineReader, limit: int) -> Sequence[msgspec.Raw]:
         """Read on in a run's metrics, for one of many listeners."""
         # Few at a time: a hundred listeners must not keep the processor from those who write.
         async with self._reading:

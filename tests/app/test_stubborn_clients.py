@@ -1,0 +1,99 @@
+"""Clients that don't read, read a byte at a time, or come in hundreds harm nobody else."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import psutil
+import pytest
+
+from tests.conftest import free_port
+from tests.lab_server import LabServer
+
+pytestmark = pytest.mark.slow
+
+_LINES = 40_000
+_STUBBORN = 30
+_MOST_GROWTH = 96 << 20
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LabServer, str]]:
+    """A lab with a stopped run that has more to tell than a connection holds."""
+    with LabServer(tmp_path_factory.mktemp("stubborn"), free_port(), RL_LAB_WORKERS="1") as server:
+        run_id = server.create()["id"]
+        server.api.post(f"/runs/{run_id}/stop")
+        server.kill()
+        (folder,) = server.folder.glob(f"*{run_id}*")
+        with (folder / "metrics.jsonl").open("w") as file:
+            for n in range(1, _LINES + 1):
+                line = {"n": n, "timesteps": n, "episode": n, "reward": 1.0, "mean_reward": 1.0}
+                file.write(json.dumps({**line, "note": "x" * 400}) + "\n")
+        server.restart()
+        yield server, run_id
+
+
+def ask(server: LabServer, path: str) -> socket.socket:
+    """Send a request and read nothing of the answer."""
+    host, port = server.url.removeprefix("http://").split(":")
+    line = socket.create_connection((host, int(port)))
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.sendall(f"GET /api{path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    return line
+
+
+def numbers(server: LabServer, run_id: str) -> list[int]:
+    with server.stream(f"/runs/{run_id}/stream?all=1&after=0") as stream:
+        return [
+            line["n"]
+            for event in stream
+            if event["event"] == "metrics"
+            for line in json.loads(event["data"])["items"]
+        ]
+
+
+def nothing(_: socket.socket) -> None:
+    """Don't read at all."""
+
+
+def a_byte(line: socket.socket) -> None:
+    line.recv(1)
+
+
+@pytest.mark.parametrize("read", [nothing, a_byte])
+def test_who_hardly_reads_costs_little_memory_and_nobody_else_anything(
+    lab: tuple[LabServer, str], read: Callable[[socket.socket], None]
+) -> None:
+    server, run_id = lab
+    process = psutil.Process(server.process.pid)
+    before = process.memory_info().rss
+
+    with ExitStack() as opened:
+        path = f"/runs/{run_id}/stream?all=1&after=0"
+        lines = [opened.enter_context(ask(server, path)) for _ in range(_STUBBORN)]
+        for line in lines:
+            read(line)
+        told = numbers(server, run_id)
+        grown = process.memory_info().rss - before
+
+    assert told == list(range(1, _LINES + 1))
+    assert grown < _MOST_GROWTH
+
+
+def test_five_hundred_streams_leave_the_lab_usable(lab: tuple[LabServer, str]) -> None:
+    server, _ = lab
+    waiting = server.create()["id"]
+
+    with ExitStack() as opened:
+        path = f"/runs/{waiting}/stream"
+        lines = [opened.enter_context(ask(server, path)) for _ in range(500)]
+        answers = {line.recv(12) for line in lines}
+
+        assert answers <= {b"HTTP/1.1 200", b"HTTP/1.1 429"}
+        assert server.api.get("/health").json()["status"] == "ok"
+        assert server.api.post("/runs", json={}).status_code == 422
+
+    time.sleep(0.5)
+    assert server.api.get(f"/runs/{waiting}").status_code == 200
