@@ -6,6 +6,10 @@ from reprlib import Repr
 from typing import Any
 
 
+class SettingsError(Exception):
+    """A setting can't be used; the message names it and the way out."""
+
+
 class InputError(ValueError):
     """A value that a person or a program gave can't be used."""
 

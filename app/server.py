@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from app.errors import SettingsError
 from app.impatience import ImpatientProtocol
 from app.lab import Lab
-from app.settings import Settings, SettingsError, read_settings
+from app.settings import Settings, read_settings
 from storage.errors import StorageError
 
 RECONNECT_WITHIN_S = 30.0

@@ -12,17 +12,12 @@ from typing import Any, NoReturn
 import psutil
 
 from app.cli import COMMANDS
+from app.errors import SettingsError
+from app.settings_checks import POSTGRESQL, SQLITE, check
 from storage.account_records import Registration
 from storage.run_folder import RunsFolder
 
 _ANY_ADDRESS = {"0.0.0.0", "::"}
-_SHORTEST_SECRET = 16
-_SQLITE = "sqlite:///"
-_POSTGRESQL = "postgresql://"
-
-
-class SettingsError(Exception):
-    """A setting can't be used; the message names it and the way out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +62,9 @@ class Settings:
     @property
     def database_address(self) -> Path | str:
         """Where the SQLite file lies, or how the PostgreSQL database is reached."""
-        if self.database.startswith(_POSTGRESQL):
+        if self.database.startswith(POSTGRESQL):
             return self.database
-        own = self.database.removeprefix(_SQLITE)
+        own = self.database.removeprefix(SQLITE)
         return Path(own) if own else self.runs_folder.database
 
     @property
@@ -325,7 +320,7 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
         if raw is not None:
             values[setting.field] = _convert(setting.field, raw, source or setting.variable)
     settings = Settings(**values)
-    _check(settings)
+    check(settings)
     return settings
 
 
@@ -387,62 +382,6 @@ def _number(field: str, raw: str, source: str, kind: type[int] | type[float]) ->
         upper = f" to {most}" if most is not None else " upwards"
         raise SettingsError(f"{source} must be a number from {least}{upper}, got {raw!r}.")
     return number
-
-
-def _check(settings: Settings) -> None:
-    if settings.auth not in {"auto", "on", "off"}:
-        raise SettingsError(f"--auth must be auto, on or off, got {settings.auth!r}.")
-    if settings.database and not settings.database.startswith((_SQLITE, _POSTGRESQL)):
-        # Not the value itself: it may hold a password.
-        raise SettingsError(
-            "RL_LAB_DATABASE must look like sqlite:///path/to/lab.db or "
-            "postgresql://person:password@host/name."
-        )
-    if settings.registration not in {"", *Registration}:
-        allowed = ", ".join(Registration)
-        raise SettingsError(
-            f"RL_LAB_REGISTRATION must be one of {allowed}, got {settings.registration!r}."
-        )
-    _check_doors(settings)
-
-
-def _check_doors(settings: Settings) -> None:
-    if settings.is_reachable and settings.auth == "off":
-        raise SettingsError(
-            "--auth off serves this machine only, so it goes with neither --proxy nor "
-            f"--host {settings.host}. Leave --auth away, or use --host 127.0.0.1."
-        )
-    _check_tls(settings)
-    if settings.proxy:
-        try:
-            ip_address(settings.proxy)
-        except ValueError:
-            raise SettingsError(
-                f"--proxy must be one address such as 127.0.0.1, got {settings.proxy!r}."
-            ) from None
-    if settings.secret and len(settings.secret) < _SHORTEST_SECRET:
-        raise SettingsError(
-            f"RL_LAB_SECRET must be at least {_SHORTEST_SECRET} characters long and hard to guess."
-        )
-    _check_providers(settings)
-
-
-def _check_tls(settings: Settings) -> None:
-    if bool(settings.cert) != bool(settings.key):
-        raise SettingsError("--cert and --key belong together: https needs both files.")
-    for name in ("cert", "key"):
-        path = getattr(settings, name)
-        if path and not os.access(path, os.R_OK):
-            raise SettingsError(f"--{name} must be a file that can be read, got {path!r}.")
-
-
-def _check_providers(settings: Settings) -> None:
-    for name in ("github", "google", "oidc"):
-        if bool(getattr(settings, f"{name}_id")) != bool(getattr(settings, f"{name}_secret")):
-            known = name.upper()
-            raise SettingsError(f"RL_LAB_{known}_ID and RL_LAB_{known}_SECRET belong together.")
-    if bool(settings.oidc_issuer) != bool(settings.oidc_id):
-        raise SettingsError("RL_LAB_OIDC_ISSUER and RL_LAB_OIDC_ID belong together.")
 
 
 def _addresses_of_this_machine() -> set[str]:

@@ -1,7 +1,6 @@
 """Why a command did nothing, in one sentence that names the flag."""
 
-from app.errors import InputError
-from app.settings import SettingsError
+from app.errors import InputError, SettingsError
 from storage.errors import AmbiguousRunError, RunNotFoundError, StorageError, WrongStateError
 
 REFUSALS = (

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import SETTINGS, Settings, SettingsError, read_settings
+from app.errors import SettingsError
+from app.settings import SETTINGS, Settings, read_settings
 
 
 def test_defaults_serve_this_machine_only() -> None:
