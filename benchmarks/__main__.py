@@ -14,7 +14,9 @@ from benchmarks import (
     first_frame,
     learning_curves,
     live_view,
+    many_listeners,
     queue,
+    run_list,
     solved,
     two_runs,
     web_memory,
@@ -30,6 +32,8 @@ BENCHMARKS = {
     "learning_curves": learning_curves.run,
     "solved": solved.run,
     "two_runs": two_runs.run,
+    "many_listeners": many_listeners.run,
+    "run_list": run_list.run,
     "queue": queue.run,
     "web_memory": web_memory.run,
 }
