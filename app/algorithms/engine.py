@@ -9,7 +9,7 @@ from typing import Any, Literal
 EngineWish = Literal["auto", "fast", "sb3"]
 EngineName = Literal["fast", "sb3"]
 
-_ALGORITHMS = ("PPO", "A2C")
+_ALGORITHMS = ("PPO", "A2C", "DQN")
 _SWITCHES = {"layer_norm": "layer normalisation", "use_sde": "state-dependent noise"}
 _UNSEEN = {"image": "pictures", "dict": "dictionaries"}
 

@@ -20,6 +20,7 @@ from app.worker import messages
 from app.worker.ars import Ars
 from app.worker.environments import policy_kind
 from app.worker.fast.a2c import FastA2C
+from app.worker.fast.dqn import FastDQN
 from app.worker.fast.ppo import FastPPO
 from app.worker.pipeline import load_statistics, save_statistics
 from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
@@ -38,7 +39,7 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "ARS": Ars,
     "CrossQ": sb3_contrib.CrossQ,
 }
-_FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C}
+_FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C, "DQN": FastDQN}
 """The same algorithms in the fast engine."""
 _OBSERVED = {"Mlp": "box", "Cnn": "image", "MultiInput": "dict"}
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")

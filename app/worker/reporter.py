@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
@@ -16,7 +17,7 @@ from app.worker.ars import StopRequestedError
 from app.worker.changes import apply_change, optimizers
 from app.worker.channel import Channel, Control
 from app.worker.diagnostics import GradientWatch, Insight, describe_first_policy
-from app.worker.fast.on_policy import FastOnPolicy
+from app.worker.fast.model import FastModel
 from app.worker.judging import Judge
 from app.worker.keeper import CheckpointKeeper
 from app.worker.models import save_weights
@@ -184,7 +185,7 @@ class Reporter(BaseCallback):
         self._report(time.perf_counter())
 
     def _follow_gradient_steps(self) -> None:
-        if isinstance(self.model, FastOnPolicy):
+        if isinstance(self.model, FastModel):
             self.model.after_gradient_step = self._on_fast_gradient_step
             return
         for optimizer in optimizers(self.model):
@@ -211,7 +212,7 @@ class Reporter(BaseCallback):
         self._insight.look()
 
     def _on_step(self) -> bool:
-        if self.locals["dones"].any():
+        if np.count_nonzero(self.locals["dones"]):
             self._tell_episodes(self.locals["infos"])
         now = time.perf_counter()
         if now - self._stepped > _SLOW_STEP_S:

@@ -1,6 +1,7 @@
 """Play several environments in turn, and spend as little as possible beside them."""
 
 import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -21,6 +22,12 @@ class LeanVecEnv(DummyVecEnv):
     Only what an environment could change later is copied: the batch, and an episode's end.
     """
 
+    def __init__(self, makers: Sequence[Callable[[], gym.Env[Any, Any]]]) -> None:
+        super().__init__(list(makers))
+        batches = list(self.buf_obs.values())
+        has_parts = isinstance(self.observation_space, gym.spaces.Dict | gym.spaces.Tuple)
+        self._batch: npt.NDArray[Any] | None = None if has_parts else batches[0]
+
     def step_wait(self) -> VecEnvStepReturn:
         """Do one step in each environment; where an episode ends, begin the next."""
         infos: list[dict[str, Any]] = []
@@ -37,14 +44,14 @@ class LeanVecEnv(DummyVecEnv):
                 }
                 obs, self.reset_infos[env_idx] = self.envs[env_idx].reset()
             infos.append(info)
-            self._save_obs(env_idx, obs)
+            if self._batch is None:
+                self._save_obs(env_idx, obs)
+            else:
+                self._batch[env_idx] = obs
         return self._obs_from_buf(), self.buf_rews.copy(), dones, infos
 
     def _obs_from_buf(self) -> VecEnvObs:
-        if isinstance(self.observation_space, gym.spaces.Dict | gym.spaces.Tuple):
-            return super()._obs_from_buf()
-        only: npt.NDArray[Any] = next(iter(self.buf_obs.values()))
-        return only.copy()
+        return super()._obs_from_buf() if self._batch is None else self._batch.copy()
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None

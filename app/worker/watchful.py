@@ -1,5 +1,6 @@
 """Notice at once when an environment misbehaves, and say how in one sentence."""
 
+import math
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -38,8 +39,9 @@ class Watchful(VecEnvWrapper):
         super().__init__(envs)
         self._components = components
         self._shapes = {key: space.shape for key, space in _parts(_spaces(envs.observation_space))}
-        self._steps = np.zeros(envs.num_envs, dtype=np.int64)
-        """How long each environment's episode is."""
+        self._step = 0
+        self._began = np.zeros(envs.num_envs, dtype=np.int64)
+        """At which step each environment's episode began."""
 
     def reset(self) -> VecEnvObs:
         """Begin an episode in each environment.
@@ -47,7 +49,7 @@ class Watchful(VecEnvWrapper):
         Raises:
             BadEnvironmentError: if an environment raises, or begins with what can't be used.
         """
-        self._steps[:] = 0
+        self._began[:] = self._step
         try:
             observations = self.venv.reset()
         except MemoryError:
@@ -63,7 +65,7 @@ class Watchful(VecEnvWrapper):
         Raises:
             BadEnvironmentError: if one of them raised, or answered what can't be used.
         """
-        self._steps += 1
+        self._step += 1
         try:
             observations, rewards, dones, infos = self.venv.step_wait()
         except MemoryError:
@@ -75,9 +77,9 @@ class Watchful(VecEnvWrapper):
             raise BadEnvironmentError(
                 f"The environment returned {_name(rewards[where])} as reward {self._when(where)}."
             )
-        if dones.any():
+        if np.count_nonzero(dones):
             self._check_ends(np.flatnonzero(dones).tolist(), infos)
-            self._steps[dones] = 0
+            self._began[dones] = self._step
         self._check_observations(observations)
         return observations, rewards, dones, infos
 
@@ -113,7 +115,7 @@ class Watchful(VecEnvWrapper):
         )
 
     def _when(self, index: int) -> str:
-        step = int(self._steps[index])
+        step = self._step - int(self._began[index])
         when = f"at step {step:,} of an episode" if step else "at the beginning of an episode"
         return when if self.num_envs == 1 else f"{when} (environment {index + 1})"
 
@@ -121,7 +123,7 @@ class Watchful(VecEnvWrapper):
         """Say where in the environment's own code an exception comes from."""
         frames = list(traceback.walk_tb(error.__traceback__))
         index = _index(frames)
-        if frames[-1][0].f_code.co_name == "_save_obs":
+        if "obs" in frames[-1][0].f_locals:
             for key, value in _parts(frames[-1][0].f_locals["obs"]):
                 if _shape(value) != self._shapes.get(key):
                     return self._wrong_shape(key, value, index)
@@ -157,8 +159,10 @@ def _shape(value: Any) -> tuple[int, ...]:  # noqa: ANN401 - whatever is observe
 
 def _is_finite(values: Any) -> bool:  # noqa: ANN401 - an array of any type
     values = np.asarray(values)
-    # Faster than `all` for the small arrays that most environments return.
-    return values.dtype.kind != "f" or bool(np.count_nonzero(np.isfinite(values)) == values.size)
+    if values.dtype.kind != "f":
+        return True
+    # One sum is faster than a look at each number; only huge ones need that look as well.
+    return math.isfinite(np.vdot(values, values)) or bool(np.isfinite(values).all())
 
 
 def _name(value: float) -> str:

@@ -21,7 +21,7 @@ def config(**wishes: Any) -> RunConfig:
     return RunConfig.from_request(RunRequest.model_validate(request))
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "A2C"])
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN"])
 def test_the_fast_engine_is_used_where_it_can_be(algorithm: str) -> None:
     made = config(algorithm=algorithm)
 

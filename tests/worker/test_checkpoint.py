@@ -60,6 +60,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
 
 FAST_CASES = [
     *(case for case in CASES if case[0] in ("PPO", "A2C")),
+    ("DQN", "CliffWalking-v1", MEMORY, {"time_limit": 50}),
+    ("DQN", "CartPole-v1", {**MEMORY, "tau": 0.1}, {**SCALED, "frame_stack": 2}),
     ("PPO", "Pendulum-v1", ROLLOUT, SCALED),
     ("A2C", "Pendulum-v1", {"net_arch": [8], "use_rms_prop": False}, {}),
 ]

@@ -9,7 +9,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 
 from app.worker.fast.actions import ActionKind, action_kind
 from app.worker.fast.flat import Array, FlatParameters
-from app.worker.fast.layers import ACTIVATIONS, Layer
+from app.worker.fast.layers import ACTIVATIONS, Layer, Network, linear_layers
 from app.worker.fast.observations import encoder
 from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
 
@@ -28,32 +28,27 @@ class ActorCritic:
         nets = policy.mlp_extractor
         parameters = FlatParameters(policy)
         self._activation = ACTIVATIONS[type(policy.activation_fn())]
-        pairs = zip(_linear(nets.policy_net), _linear(nets.value_net), strict=True)
+        pairs = zip(linear_layers(nets.policy_net), linear_layers(nets.value_net), strict=True)
         self._hidden = [Layer.adopt(parameters, *pair) for pair in pairs]
         assert isinstance(policy.action_net, torch.nn.Linear)
         self._policy_head = Layer.adopt(parameters, policy.action_net)[0]
         self._value_head = Layer.adopt(parameters, policy.value_net)[0]
         self.actions: ActionKind = action_kind(policy, parameters)
         self.optimizer: FlatOptimizer = flat_optimizer(policy.optimizer, parameters)
-        self._policy_hidden = [layer[0] for layer in self._hidden]
-        self._value_hidden = [layer[1] for layer in self._hidden]
+        policy_layers = [*(pair[0] for pair in self._hidden), self._policy_head]
+        value_layers = [*(pair[1] for pair in self._hidden), self._value_head]
+        self._policy = Network(policy_layers, self._activation)
+        self._values = Network(value_layers, self._activation)
         self._kept: list[Array] = []
 
     def act(self, observations: npt.NDArray[Any]) -> Array:
         """Return the policy's outputs alone."""
-        return self._run(self._policy_hidden, self._policy_head, self.encode(observations))
+        return self._policy.run(self.encode(observations))
 
     def values(self, observations: npt.NDArray[Any]) -> Array:
         """Return what is expected from each of a few observations."""
-        outputs = self._run(self._value_hidden, self._value_head, self.encode(observations))
-        values: Array = outputs[0]
+        values: Array = self._values.run(self.encode(observations))[0]
         return values
-
-    def _run(self, hidden: list[Layer], head: Layer, flowing: Array) -> Array:
-        for layer in hidden:
-            flowing = layer.forward(flowing)
-            self._activation.bend(flowing)
-        return head.forward(flowing)
 
     def judge(
         self, observations: npt.NDArray[Any], actions: npt.NDArray[Any]
@@ -96,7 +91,3 @@ class ActorCritic:
             self._hidden[n].note_gradients(self._kept[n], slopes)
             if n > 0:
                 slopes = self._hidden[n].backward(slopes)
-
-
-def _linear(net: torch.nn.Sequential) -> list[torch.nn.Linear]:
-    return [layer for layer in net if isinstance(layer, torch.nn.Linear)]

@@ -1,6 +1,6 @@
 """Linear layers and non-linearities, forwards and backwards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,7 +73,7 @@ def _relu(values: Array) -> None:
 
 
 def _relu_back(outputs: Array, slopes: Array) -> None:
-    slopes *= np.sign(outputs)
+    slopes *= outputs > 0
 
 
 def _elu(values: Array) -> None:
@@ -93,6 +93,44 @@ ACTIVATIONS: dict[type[torch.nn.Module], Activation] = {
     torch.nn.ReLU: Activation(_relu, _relu_back),
     torch.nn.ELU: Activation(_elu, _elu_back),
 }
+
+
+class Network:
+    """Layers one after another, with a non-linearity after each but the last."""
+
+    def __init__(self, layers: Sequence[Layer], activation: Activation) -> None:
+        self._layers = layers
+        self._activation = activation
+        self._kept: list[Array] = []
+
+    def run(self, flowing: Array) -> Array:
+        """Return the outputs."""
+        for layer in self._layers[:-1]:
+            flowing = layer.forward(flowing)
+            self._activation.bend(flowing)
+        return self._layers[-1].forward(flowing)
+
+    def forward(self, flowing: Array) -> Array:
+        """Return the outputs, and keep what `backward` needs."""
+        self._kept = [flowing]
+        for layer in self._layers[:-1]:
+            flowing = layer.forward(flowing)
+            self._activation.bend(flowing)
+            self._kept.append(flowing)
+        return self._layers[-1].forward(flowing)
+
+    def backward(self, slopes: Array) -> None:
+        """Note all gradients, given how the loss depends on the outputs."""
+        for n in range(len(self._layers) - 1, -1, -1):
+            self._layers[n].note_gradients(self._kept[n], slopes)
+            if n > 0:
+                slopes = self._layers[n].backward(slopes)
+                self._activation.bend_back(self._kept[n], slopes)
+
+
+def linear_layers(net: torch.nn.Sequential) -> list[torch.nn.Linear]:
+    """Return the layers of a network that have weights."""
+    return [layer for layer in net if isinstance(layer, torch.nn.Linear)]
 
 
 @lru_cache(maxsize=16)

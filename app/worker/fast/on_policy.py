@@ -1,6 +1,5 @@
 """What the fast engine's on-policy algorithms share: how experience is collected."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.fast.actor_critic import ActorCritic
 from app.worker.fast.flat import Array
+from app.worker.fast.model import FastModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +24,11 @@ class _Cut:
     observation: npt.NDArray[Any]
 
 
-class FastOnPolicy(OnPolicyAlgorithm):
-    """Collects rollouts with a network in NumPy; all that is saved stays SB3's own."""
+class FastOnPolicy(FastModel[ActorCritic], OnPolicyAlgorithm):
+    """Collects rollouts with a network in NumPy."""
 
-    after_gradient_step: Callable[[float], None] | None = None
-    """Called after each gradient step with the gradients' length before they were clipped."""
-    _network: ActorCritic | None = None
-
-    @property
-    def network(self) -> ActorCritic:
-        """The policy's weights as NumPy works on them."""
-        if self._network is None:
-            self._network = ActorCritic(self.policy)
-        return self._network
-
-    def set_parameters(self, *arguments: Any, **options: Any) -> None:
-        """Load weights and optimiser; torch gives the latter new tensors, so look anew."""
-        super().set_parameters(*arguments, **options)
-        self._network = None
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_network", "after_gradient_step"]
+    def _adopt_network(self) -> ActorCritic:
+        return ActorCritic(self.policy)
 
     def collect_rollouts(
         self,
@@ -81,7 +65,7 @@ class FastOnPolicy(OnPolicyAlgorithm):
         callback.update_locals({"rewards": rewards, "dones": dones, "infos": infos})
         if not callback.on_step():
             return False
-        if dones.any():
+        if np.count_nonzero(dones):
             self._update_info_buffer(infos, dones)
             cuts += [
                 _Cut(step, n, infos[n]["terminal_observation"])

@@ -1,0 +1,104 @@
+"""How much faster does the fast engine train than plain Stable-Baselines3?
+
+Same hyperparameters and number of environments, one thread, each training in a process of its own
+and in turn. Plain means as SB3's documentation has it: `make_vec_env` and the algorithm's class.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.lab import ROOT, Speed, progress, wish
+
+ROUNDS = wish("ROUNDS", 5)
+PERCENT = wish("PERCENT", 100)
+"""How much of each training's steps to do."""
+SB3_PPO = {"n_steps": 2_048}
+"""SB3's default; the others of PPO and A2C are the lab's, too."""
+ZOO_CARTPOLE = {
+    "learning_rate": 2.3e-3,
+    "batch_size": 64,
+    "buffer_size": 100_000,
+    "learning_starts": 1_000,
+    "target_update_interval": 10,
+    "train_freq": 256,
+    "gradient_steps": 128,
+    "exploration_fraction": 0.16,
+    "exploration_final_eps": 0.04,
+    "net_arch": [256, 256],
+}
+ZOO_LUNARLANDER = {
+    "learning_rate": 6.3e-4,
+    "batch_size": 128,
+    "buffer_size": 50_000,
+    "learning_starts": 0,
+    "target_update_interval": 250,
+    "train_freq": 4,
+    "gradient_steps": -1,
+    "exploration_fraction": 0.12,
+    "exploration_final_eps": 0.1,
+    "net_arch": [256, 256],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A training to be compared."""
+
+    algorithm: str
+    env_id: str
+    hyperparameters: dict[str, Any]
+    steps: int
+    target: float | None = None
+
+    def speed(self, way: str, seed: int) -> Speed:
+        """Do it in a process of its own."""
+        request = {
+            "algorithm": self.algorithm,
+            "env_id": self.env_id,
+            "hyperparameters": self.hyperparameters,
+            "total_timesteps": self.steps * PERCENT // 100,
+            "seed": seed,
+        }
+        command = [sys.executable, "-m", "benchmarks.one_training", way, json.dumps(request)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return Speed(*map(float, done.stdout.split()))
+
+
+CASES = (
+    Case("PPO", "CartPole-v1", SB3_PPO, 32_768, target=6.0),
+    Case("PPO", "LunarLander-v3", SB3_PPO, 32_768, target=5.0),
+    Case("A2C", "CartPole-v1", {}, 40_000),
+    Case("DQN", "CartPole-v1", ZOO_CARTPOLE, 10_000, target=2.5),
+    Case("DQN", "LunarLander-v3", ZOO_LUNARLANDER, 4_000, target=2.5),
+)
+
+
+def run() -> None:
+    """Print median speeds, the median ratio of the rounds, and the limit of mere stepping."""
+    print(f"{ROUNDS} rounds in turn, medians; ratios per second of processor time\n")
+    print("| training | plain SB3 steps/s | fast engine steps/s | ratio | target | stepping/s |")
+    print("|---|---|---|---|---|---|")
+    for case in CASES:
+        _measure(case)
+
+
+def _measure(case: Case) -> None:
+    found: dict[str, list[Speed]] = {"plain": [], "fast": [], "stepping": []}
+    name = f"{case.algorithm} on {case.env_id}"
+    for seed in range(1, ROUNDS + 1):
+        progress(seed - 1, ROUNDS, name)
+        for way, speeds in found.items():
+            speeds.append(case.speed(way, seed))
+    progress(ROUNDS, ROUNDS, name)
+    pairs = zip(found["fast"], found["plain"], strict=True)
+    ratio = statistics.median(fast.per_cpu_second / plain.per_cpu_second for fast, plain in pairs)
+    speeds = [
+        f"{statistics.median(one.per_cpu_second for one in found[way]):,.0f}" for way in found
+    ]
+    target = "-" if case.target is None else f"{case.target:g}"
+    cells = (name, *speeds[:2], f"{ratio:.1f}", target, speeds[2])
+    print(f"| {' | '.join(cells)} |", flush=True)

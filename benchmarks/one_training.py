@@ -1,0 +1,69 @@
+"""One training in a process of its own, one thread, without the lab around it.
+
+`python -m benchmarks.one_training WAY REQUEST` prints steps per second, and steps per second of
+processor time. WAY is `plain` (Stable-Baselines3 as its documentation has it), `fast` (the fast
+engine on the lab's environments) or `stepping` (the lab's environments alone, random actions).
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
+import msgspec
+import numpy as np
+import torch
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecEnv
+
+from app.training.config import RunConfig, RunRequest
+from app.worker.models import build_model
+from app.worker.pipeline import make_training_envs
+
+
+def main(way: str, request: RunRequest) -> None:
+    """Warm up, then measure."""
+    torch.set_num_threads(1)
+    config = RunConfig.from_request(request)
+    setup = config.setup()
+    if way == "plain":
+        envs = make_vec_env(config.env_id, config.n_envs, seed=config.seed)
+        setup = msgspec.structs.replace(setup, engine="sb3")
+    else:
+        envs = make_training_envs(setup, config.n_envs)
+    if way == "stepping":
+        _measure(lambda steps: _play(envs, steps), config.total_timesteps)
+        return
+    model = build_model(setup, envs, seed=config.seed)
+
+    def learn(steps: int) -> int:
+        before = model.num_timesteps
+        model.learn(steps, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
+        return model.num_timesteps - before
+
+    _measure(learn, config.total_timesteps)
+
+
+def _measure(do: Callable[[int], int], steps: int) -> None:
+    do(min(2_000, steps // 10))
+    began, used = time.perf_counter(), time.process_time()
+    done = do(steps)
+    took, used = time.perf_counter() - began, time.process_time() - used
+    print(done / took, done / used)
+
+
+def _play(envs: VecEnv, steps: int) -> int:
+    envs.reset()
+    rounds = steps // envs.num_envs
+    actions = [
+        np.array([envs.action_space.sample() for _ in range(envs.num_envs)]) for _ in range(64)
+    ]
+    for n in range(rounds):
+        envs.step(actions[n % len(actions)])
+    return rounds * envs.num_envs
+
+
+main(sys.argv[1], RunRequest.model_validate_json(sys.argv[2]))
