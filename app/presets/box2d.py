@@ -1,6 +1,6 @@
 """Presets of the Box2D family."""
 
-from app.presets.spec import Preset
+from app.presets.spec import Preset, for_budgets
 
 _LANDER_PPO = {
     "n_steps": 128,
@@ -22,6 +22,14 @@ _WALKER_PPO = {
     "learning_rate": "7e-4 -> 0",
 }
 _WALKER_STEADY = {**_WALKER_PPO, "n_steps": 256, "learning_rate": "5e-4 -> 0"}
+_RACER_PPO = {
+    "n_steps": 512,
+    "batch_size": 128,
+    "n_epochs": 10,
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "learning_rate": "1e-4 -> 0",
+}
 _SCALED_REWARD = {"normalize_reward": True}
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
@@ -54,5 +62,21 @@ BOX2D = {
             hyperparameters=_WALKER_STEADY,
             wrappers=_SCALED,
         ),
+    ),
+    ("BipedalWalkerHardcore-v3", "PPO"): for_budgets(
+        2_000_000,
+        5_000_000,
+        10_000_000,
+        n_envs=32,
+        hyperparameters=_WALKER_STEADY,
+        wrappers=_SCALED,
+    ),
+    ("CarRacing-v3", "PPO"): for_budgets(
+        250_000,
+        1_000_000,
+        4_000_000,
+        n_envs=8,
+        hyperparameters=_RACER_PPO,
+        wrappers={"frame_stack": 2, "normalize_reward": True},
     ),
 }
