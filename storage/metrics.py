@@ -95,6 +95,9 @@ class LineReader:
     def read(self, limit: int) -> list[msgspec.Raw]:
         """Return the next lines as they are written, at most `limit` of them."""
         found: list[msgspec.Raw] = []
+        if not self._path.exists():
+            # Its run was deleted meanwhile.
+            return found
         with self._path.open("rb") as file:
             file.seek(self._position)
             while len(found) < limit and (raw := file.readline()).endswith(b"\n"):

@@ -1,16 +1,12 @@
 """Bring a database up to date, one numbered step after another."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from peewee import Database, Field, SqliteDatabase
-from playhouse.migrate import PostgresqlMigrator, SqliteMigrator
-from playhouse.migrate import migrate as run_operations
+from peewee import Database
 
 from storage.account_tables import ACCOUNT_TABLES
 from storage.errors import DatabaseTooNewError, DatabaseTooOldError
-from storage.records import Visibility
-from storage.tables import TABLES, JsonField, LineField, SchemaRow
+from storage.tables import TABLES, SchemaRow
 
 Migration = Callable[[Database], None]
 
@@ -21,21 +17,22 @@ def _create_runs_and_events(database: Database) -> None:
 
 def _create_accounts(database: Database) -> None:
     database.create_tables(ACCOUNT_TABLES)
-    _add_column(database, "runs", "visibility", LineField(default=Visibility.PRIVATE))
-    _add_column(database, "runs", "shared_json", JsonField(default=list))
+    _add_column(database, "runs", "visibility", "VARCHAR(255) NOT NULL DEFAULT 'private'")
+    _add_column(database, "runs", "shared_json", "TEXT NOT NULL DEFAULT '[]'")
 
 
 MIGRATIONS: tuple[Migration, ...] = (_create_runs_and_events, _create_accounts)
 """Only ever append: the position is the version."""
 
 
-def _add_column(database: Database, table: str, name: str, field: Field) -> None:
-    """Add a column that older databases lack; new ones were made with it."""
-    if name in {column.name for column in database.get_columns(table)}:
-        return
-    kind: Any = SqliteMigrator if isinstance(database, SqliteDatabase) else PostgresqlMigrator
-    operation = kind(database).add_column(table, name, field)
-    run_operations(operation)  # type: ignore[no-untyped-call]  # peewee has no types here
+def _add_column(database: Database, table: str, name: str, kind: str) -> None:
+    """Add a column that older databases lack; new ones were made with it.
+
+    Not by peewee's migrator: on SQLite it drops and remakes the table, and the runs' events go.
+    """
+    if name not in {column.name for column in database.get_columns(table)}:
+        execute: Callable[[str], object] = database.execute_sql
+        execute(f'ALTER TABLE "{table}" ADD COLUMN "{name}" {kind}')
 
 
 def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> None:

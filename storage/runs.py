@@ -304,7 +304,7 @@ def _cursor_value(field: Field, text: str) -> object:
     try:
         if field.name.endswith("_at"):
             return datetime.fromisoformat(text).astimezone(UTC)
-        return min(int(text), 2**62) if field.name == "timesteps" else text
+        return max(-(2**62), min(int(text), 2**62)) if field.name == "timesteps" else text
     except (ValueError, OverflowError):
         raise BadCursorError from None
 

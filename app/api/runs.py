@@ -106,11 +106,12 @@ async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
     for name in _WHILE_TRAINING:
         if name in changes.model_fields_set and getattr(changes, name) is None:
             raise InputError(f"{name} must be a number, got null.", field=name)
-    if sharing := {name: values.pop(name) for name in _SHARING if name in values}:
-        await trainer.share(run_id, **sharing)
-    wishes = {name: values.pop(name) for name in _WHILE_TRAINING if name in values}
-    if wishes:
+    sharing = {name: values.pop(name) for name in _SHARING if name in values}
+    # First what may be refused: nothing is shared by a request that fails.
+    if wishes := {name: values.pop(name) for name in _WHILE_TRAINING if name in values}:
         await trainer.adjust(run_id, wishes)
+    if sharing:
+        await trainer.share(run_id, **sharing)
     return await describe(await trainer.change(run_id, **values), trainer)
 
 

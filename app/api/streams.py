@@ -16,6 +16,7 @@ from app.api.errors import ErrorAnswer
 from app.api.schemas import LogEvent
 from app.training.feed import RunFeed
 from storage import metrics
+from storage.records import RunStatus
 
 _BEGIN_WITH = 100
 _BETWEEN_MESSAGES_S = 0.25
@@ -81,12 +82,13 @@ class MetricsStream:
             yield self._take_back(self._feed.line_count)
         status = self._feed.run.status
         yield _message("status", {"status": status, "error": self._feed.run.error})
-        while self._trainer.visitor.sees(self._feed.run) and not self._feed.is_deleted:
+        while self._may_go_on:
             # The status is read before the lines: at the end no line can come after it.
             seen, now = self._feed.version, self._feed.run
             if self._truncations != self._feed.truncations:
-                yield self._take_back(min(self._told, self._feed.kept_at_truncation))
-            async for message in self._new_lines():
+                kept = self._feed.kept_since(self._truncations)
+                yield self._take_back(min(self._told, kept))
+            async for message in self._new_lines(now.status):
                 yield message
             if now.status is not status:
                 status = now.status
@@ -103,10 +105,18 @@ class MetricsStream:
         self._reader = None
         return _message("truncated", {"n": kept})
 
-    async def _new_lines(self) -> AsyncIterator[bytes]:
-        while message := await self._next_message():
+    @property
+    def _may_go_on(self) -> bool:
+        return self._trainer.visitor.sees(self._feed.run) and not self._feed.is_deleted
+
+    async def _new_lines(self, status: RunStatus) -> AsyncIterator[bytes]:
+        """Yield lines until all are told, or something else has to be told first."""
+        while self._may_go_on and (message := await self._next_message()):
             yield message
             await asyncio.sleep(_BETWEEN_MESSAGES_S)
+            is_cut = self._truncations != self._feed.truncations
+            if is_cut or self._feed.run.status is not status:
+                return
 
     async def _next_message(self) -> bytes | None:
         """Return what there is to tell; a listener who doesn't read keeps no more than that."""

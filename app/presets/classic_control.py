@@ -7,15 +7,6 @@ from app.presets.spec import Preset, for_budgets
 _CARTPOLE_PPO = {
     "n_steps": 32,
     "batch_size": 256,
-    "n_epochs": 20,
-    "gamma": 0.98,
-    "gae_lambda": 0.8,
-    "learning_rate": "1e-3 -> 0",
-    "clip_range": "0.2 -> 0",
-}
-_CARTPOLE_QUICK = {
-    "n_steps": 32,
-    "batch_size": 256,
     "n_epochs": 10,
     "gamma": 0.98,
     "gae_lambda": 0.9,
@@ -111,12 +102,8 @@ def _with_memory(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset
 
 
 CLASSIC_CONTROL = {
-    ("CartPole-v1", "PPO"): (
-        Preset(total_timesteps=80_000, n_envs=32, hyperparameters=_CARTPOLE_QUICK),
-        *(
-            Preset(total_timesteps=steps, n_envs=8, hyperparameters=_CARTPOLE_PPO)
-            for steps in (80_000, 100_000)
-        ),
+    ("CartPole-v1", "PPO"): for_budgets(
+        80_000, 120_000, 150_000, n_envs=32, hyperparameters=_CARTPOLE_PPO
     ),
     ("CartPole-v1", "DQN"): _with_memory(30_000, 50_000, _CARTPOLE_DQN),
     ("Acrobot-v1", "PPO"): (

@@ -50,9 +50,8 @@ class RunFeed:
         """Whether there is a model to download."""
         self.version = 0
         """Grows with every change."""
-        self.truncations = 0
-        """How often lines were taken back, for those who keep some."""
-        self.kept_at_truncation = 0
+        self._cuts: list[int] = []
+        """The last line that stayed, each time that lines were taken back."""
         self.live_note: str | None = None
         """Why nothing is shown live although somebody looks, if that is so."""
         self._latest: dict[str, Any] = {}
@@ -105,9 +104,17 @@ class RunFeed:
         self.episodes.clear()
         self._latest = dict(run.latest or {})
         self._remember(lines)
-        self.truncations += 1
-        self.kept_at_truncation = self.line_count
+        self._cuts.append(self.line_count)
         self._announce()
+
+    @property
+    def truncations(self) -> int:
+        """How often lines were taken back, for those who keep some."""
+        return len(self._cuts)
+
+    def kept_since(self, truncations: int) -> int:
+        """Return the last line that still holds for somebody who knows of so many truncations."""
+        return min(self._cuts[truncations:], default=self.line_count)
 
     def add_event(self, event: EventRecord) -> None:
         """Show a new event, which is in the database already."""

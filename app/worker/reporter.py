@@ -263,6 +263,7 @@ class Reporter(BaseCallback):
     def _must_end_here(self, now: float) -> bool:
         """Obey a stop or a pause; the next rollout is a better place for it, if it comes soon."""
         if not (self._control.stop_requested or self._control.paused):
+            self._asked_at = None
             return False
         self._asked_at = self._asked_at or now
         if now - self._asked_at <= _OBEY_WITHIN_S:

@@ -13,7 +13,7 @@ from storage.errors import (
     DiskFullError,
     NotWrittenError,
 )
-from storage.records import RunFilter
+from storage.records import RunFilter, Visibility
 
 
 @pytest.fixture
@@ -94,3 +94,22 @@ def test_a_server_that_was_away_is_named_and_found_again(postgresql_server: str)
         assert opened.execute_sql("SELECT 1").fetchone() == (1,)
     finally:
         opened.close()
+
+
+def test_a_lab_from_before_accounts_keeps_its_runs_and_their_logs(tmp_path: Path) -> None:
+    path = tmp_path / "lab.db"
+    first = open_database(path)
+    run_id = add_run()
+    events.add_event(run_id, "note", "from before")
+    first.close()
+    with sqlite3.connect(path) as older:
+        for column in ("visibility", "shared_json"):
+            older.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        older.execute("UPDATE schema_version SET version = 1")
+    older.close()
+
+    again = open_database(path)
+
+    assert runs.get_run(run_id).visibility is Visibility.PRIVATE
+    assert [event.message for event in events.all_events(run_id)] == ["from before"]
+    again.close()
