@@ -56,14 +56,18 @@ class MetricsWriter:
 
 
 def cut_back(path: Path, keep: int) -> int:
-    """Drop all lines with a number above `keep` and return how many were dropped."""
-    dropped = last_number(path) - keep
-    if dropped <= 0:
+    """Drop what comes after line `keep`, broken lines included; return how many lines that were."""
+    if not path.exists():
         return 0
+    dropped = max(0, last_number(path) - keep)
     with path.open("rb+") as file:
-        while (number := _number(raw := file.readline())) is None or number <= keep:
-            pass
-        file.truncate(file.tell() - len(raw))
+        end = 0
+        for raw in iter(file.readline, b""):
+            number = _number(raw)
+            if number is not None and number > keep:
+                break
+            end = file.tell() if number is not None else end
+        file.truncate(end)
         os.fsync(file.fileno())
     return dropped
 

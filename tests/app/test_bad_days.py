@@ -163,11 +163,12 @@ def test_a_database_of_a_newer_version_is_refused(start_server: Start, tmp_path:
     assert "version 99" in output
 
 
-def test_the_network_is_refused_until_there_are_accounts(tmp_path: Path) -> None:
-    code, output = run_main_to_its_end("--host", "0.0.0.0", "--runs-dir", str(tmp_path))
+def test_the_network_is_refused_without_accounts(tmp_path: Path) -> None:
+    flags = ("--host", "0.0.0.0", "--auth", "off", "--runs-dir", str(tmp_path))
+    code, output = run_main_to_its_end(*flags)
 
     assert code == 2
-    assert "no accounts" in output
+    assert "--auth off serves this machine only" in output
 
 
 def test_a_run_folder_holds_everything_to_repeat_it(server: LabServer) -> None:

@@ -270,9 +270,9 @@ async def test_any_installed_environment_can_be_used_by_its_id(user: User) -> No
     search.type("MiniGrid-LavaGapS5-v0")
     await user.should_see("Any installed Gymnasium id can be used.")
     user.find("Use this id").click()
-    await user.should_see(marker="MiniGrid-LavaGapS5-v0", retries=100)
+    await user.should_see(marker="MiniGrid-LavaGapS5-v0", retries=600)
     search.clear()
     search.type("NoSuchThing-v9")
     user.find("Use this id").click()
 
-    await user.should_see("Unknown environment 'NoSuchThing-v9'", retries=100)
+    await user.should_see("Unknown environment 'NoSuchThing-v9'", retries=600)
