@@ -89,6 +89,7 @@ class OpenId:
         Raises:
             AccessError: if there is no such provider, or it doesn't answer.
         """
+        self._signing_in.check_is_on()
         provider = self._providers.get(provider_id)
         if provider is None:
             raise UnknownThingError(f"Nobody signs in with {provider_id[:40]!r} here.")
@@ -114,6 +115,7 @@ class OpenId:
         Raises:
             AccessError: if what came back proves nothing, or they may not come in.
         """
+        self._signing_in.check_is_on()
         begun = self._begun.take(state)
         if begun is None or not secrets.compare_digest(begun.browser, digest(browser)):
             raise BrokenSignInError
@@ -134,8 +136,9 @@ class OpenId:
         """Return who has something to prove.
 
         Raises:
-            BrokenSignInError: if nobody has, with this browser.
+            AccessError: if nobody has, with this browser.
         """
+        self._signing_in.check_is_on()
         found = self._unproven.get(digest(browser))
         if found is None:
             raise BrokenSignInError

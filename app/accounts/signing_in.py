@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.accounts.attempts import Attempts
 from app.accounts.errors import (
+    AccountsOffError,
     RegistrationRefusedError,
     TakenError,
     WrongCredentialsError,
@@ -36,7 +37,8 @@ class Caller:
 class SigningIn:
     """The way from nobody to somebody and back."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, *, is_on: bool) -> None:
+        self._is_on = is_on
         self._storage = around.storage
         self._directory = around.directory
         self._passes = around.passes
@@ -63,6 +65,15 @@ class SigningIn:
             return self.setup_code is not None
         return self._directory.registration is Registration.INVITE
 
+    def check_is_on(self) -> None:
+        """Make sure that there are accounts: who made one now would own the lab later.
+
+        Raises:
+            AccountsOffError: if there are none.
+        """
+        if not self._is_on:
+            raise AccountsOffError
+
     async def register(self, wanted: NewAccount, caller: Caller) -> str:
         """Make an account and return what its browser shows from now on.
 
@@ -70,6 +81,7 @@ class SigningIn:
             AccessError: if this person may not have one.
             InputError: if the address or the password can't be used.
         """
+        self.check_is_on()
         check_password(wanted.password)
         self._guesses.add_registration(caller.address)
         await self._invitation_for(wanted)
@@ -84,6 +96,7 @@ class SigningIn:
         Raises:
             AccessError: if this person may not have one.
         """
+        self.check_is_on()
         self._guesses.add_registration(caller.address)
         person = await self._admit(wanted, caller, None)
         self._guesses.take_back_registration(caller.address)
@@ -125,9 +138,11 @@ class SigningIn:
         """Sign in and return what the browser shows from now on.
 
         Raises:
+            AccountsOffError: if there are no accounts.
             TooManyError: if this was tried too often.
             WrongCredentialsError: if the address or the password is wrong.
         """
+        self.check_is_on()
         email = plain_email(credentials.email)
         await self.check_password_of(email, credentials.password, caller)
         person = self._directory.find(email)
