@@ -72,6 +72,13 @@ class AccountsOffError(AccessError):
         super().__init__("This server has no accounts. Start it with --auth on to have some.")
 
 
+class NotNowError(AccessError):
+    """The database can't say who asks."""
+
+    status = 503
+    code = "not_written"
+
+
 class UnknownThingError(AccessError):
     """There is nothing of this id, or it is somebody else's."""
 

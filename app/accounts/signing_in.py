@@ -18,7 +18,8 @@ from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Pass
 from storage import invitations, people, sessions
 from storage.account_records import InvitationRecord, PersonRecord, Registration, Role
-from storage.errors import EmailTakenError
+from storage.errors import EmailTakenError, InvitationGoneError
+from storage.joining import NewIdentity, join
 
 SESSION_LASTS = timedelta(days=14)
 
@@ -86,53 +87,56 @@ class SigningIn:
         self._guesses.add_registration(caller.address)
         await self._invitation_for(wanted)
         password_hash = await self._passwords.hash(wanted.password)
-        person = await self._admit(wanted, caller, password_hash)
+        person = await self._admit(wanted, caller, password_hash=password_hash)
         self._guesses.take_back_registration(caller.address)
         return await self.open_session(person, caller)
 
-    async def admit(self, wanted: NewAccount, caller: Caller) -> PersonRecord:
+    async def admit(
+        self, wanted: NewAccount, caller: Caller, identity: NewIdentity
+    ) -> PersonRecord:
         """Make an account for somebody who proved elsewhere who they are.
 
         Raises:
             AccessError: if this person may not have one.
+            InputError: if somebody has the address.
         """
         self.check_is_on()
         self._guesses.add_registration(caller.address)
-        person = await self._admit(wanted, caller, None)
+        person = await self._admit(wanted, caller, identity=identity)
         self._guesses.take_back_registration(caller.address)
         return person
 
     async def _admit(
-        self, wanted: NewAccount, caller: Caller, password_hash: str | None
+        self,
+        wanted: NewAccount,
+        caller: Caller,
+        *,
+        password_hash: str | None = None,
+        identity: NewIdentity | None = None,
     ) -> PersonRecord:
         # One at a time: what was checked before the slow hash may have changed since.
         async with self._registering:
             invitation = await self._invitation_for(wanted)
-            role = invitation.role if invitation else Role.MEMBER
-            person = await self._add_person(wanted, role=role, password_hash=password_hash)
-            if invitation is not None:
-                await self._storage(invitations.use_invitation, invitation.id, person.email)
+            try:
+                person = await self._storage(
+                    join,
+                    email=wanted.email,
+                    name=wanted.name or wanted.email.partition("@")[0][:100],
+                    role=invitation.role if invitation else Role.MEMBER,
+                    password_hash=password_hash,
+                    identity=identity,
+                    invitation_id=invitation.id if invitation else None,
+                )
+            except EmailTakenError:
+                raise TakenError from None
+            except InvitationGoneError:
+                raise _no_invitation() from None
+            self.setup_code = None
+            self._directory.put(person)
         await self._audit.note_as(
             person.email, "registered", person_id=person.id, address=caller.address
         )
         return person
-
-    async def _add_person(
-        self, wanted: NewAccount, *, role: Role, password_hash: str | None
-    ) -> PersonRecord:
-        name = wanted.name or wanted.email.partition("@")[0][:100]
-        try:
-            person = await self._storage(
-                people.add_person,
-                email=wanted.email,
-                name=name,
-                role=role,
-                password_hash=password_hash,
-            )
-        except EmailTakenError:
-            raise TakenError from None
-        self.setup_code = None
-        return self._directory.put(person)
 
     async def login(self, credentials: Credentials, caller: Caller) -> str:
         """Sign in and return what the browser shows from now on.
@@ -166,8 +170,6 @@ class SigningIn:
 
     async def open_session(self, person: PersonRecord, caller: Caller) -> str:
         """Begin a session with a token that nobody has seen; what was shown before ends."""
-        if caller.shown is not None:
-            await self.logout(caller.shown)
         await self._make_room(person)
         token = new_session_token()
         expires_at = datetime.now(UTC) + SESSION_LASTS
@@ -186,6 +188,8 @@ class SigningIn:
         await self._audit.note_as(
             person.email, "signed_in", person_id=person.id, address=caller.address
         )
+        if caller.shown is not None:
+            await self.logout(caller.shown)
         return token
 
     async def logout(self, shown: Pass) -> None:
@@ -234,12 +238,16 @@ class SigningIn:
             and found.email in {None, wanted.email}
         )
         if found is None or not is_good:
-            raise RegistrationRefusedError(
-                "A new account needs an invitation that is not used and not expired. "
-                "Ask an administrator for one.",
-                field="invitation",
-            )
+            raise _no_invitation()
         return found
+
+
+def _no_invitation() -> RegistrationRefusedError:
+    return RegistrationRefusedError(
+        "A new account needs an invitation that is not used and not expired. "
+        "Ask an administrator for one.",
+        field="invitation",
+    )
 
 
 class _Guesses:
