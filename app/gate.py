@@ -16,6 +16,7 @@ from app.accounts.errors import (
     NotSignedInError,
     ReadOnlyTokenError,
     TooManyError,
+    UnknownProxyError,
 )
 from app.accounts.rates import OpenStreams, Rate
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
@@ -27,6 +28,7 @@ _PUBLIC = frozenset(
     {"/login", "/logout", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
 )
 _PUBLIC_BELOW = ("/assets/", "/api/auth/", "/auth/")
+_FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
 _MOST_STREAMS = 300
@@ -63,7 +65,10 @@ class Gate:
         state = scope.setdefault("state", {})
         if not self._accounts.is_on:
             state["visitor"] = NO_ACCOUNTS
-            await self._inner(scope, receive, send)
+            if _came_through_proxy(scope):
+                await _refuse(scope, receive, send, UnknownProxyError())
+            else:
+                await self._inner(scope, receive, send)
             return
         try:
             shown = await self._shown(scope)
@@ -195,6 +200,10 @@ def _secrets(scope: Scope) -> tuple[str | None, str | None]:
 
 def _is_public(path: str) -> bool:
     return path in _PUBLIC or path.startswith(_PUBLIC_BELOW)
+
+
+def _came_through_proxy(scope: Scope) -> bool:
+    return any(name in _FORWARDED for name, _ in scope["headers"])
 
 
 def _may_end_itself(scope: Scope) -> bool:

@@ -79,6 +79,18 @@ class NotNowError(AccessError):
     code = "not_written"
 
 
+class UnknownProxyError(AccessError):
+    """Without accounts the server is for its own machine, and a proxy would let everybody in."""
+
+    code = "unknown_proxy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This request seems to come through a proxy, and the server has no accounts. "
+            "Start it with --proxy ADDRESS."
+        )
+
+
 class UnknownThingError(AccessError):
     """There is nothing of this id, or it is somebody else's."""
 

@@ -88,7 +88,6 @@ class SigningIn:
         await self._invitation_for(wanted)
         password_hash = await self._passwords.hash(wanted.password)
         person = await self._admit(wanted, caller, password_hash=password_hash)
-        self._guesses.take_back_registration(caller.address)
         return await self.open_session(person, caller)
 
     async def admit(
@@ -102,9 +101,7 @@ class SigningIn:
         """
         self.check_is_on()
         self._guesses.add_registration(caller.address)
-        person = await self._admit(wanted, caller, identity=identity)
-        self._guesses.take_back_registration(caller.address)
-        return person
+        return await self._admit(wanted, caller, identity=identity)
 
     async def _admit(
         self,
@@ -258,7 +255,8 @@ class _Guesses:
         self._addresses = Attempts(40, within_s=300)
         # Larger than for a pair: strangers elsewhere must not lock somebody out so easily.
         self._accounts = Attempts(100, within_s=900)
-        self._registrations = Attempts(15, within_s=300)
+        # All of them, also those that were allowed: nobody needs dozens of accounts.
+        self._registrations = Attempts(20, within_s=3_600)
 
     def add(self, email: str, address: str) -> None:
         """Count an attempt to sign in before it is judged, so that many at once don't help.
@@ -283,7 +281,3 @@ class _Guesses:
             TooManyError: if there were too many.
         """
         self._registrations.add(address, what="attempts to register")
-
-    def take_back_registration(self, address: str) -> None:
-        """Uncount an attempt that was allowed."""
-        self._registrations.take_back(address)

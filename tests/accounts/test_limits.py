@@ -282,6 +282,33 @@ async def test_a_database_that_can_not_be_used_keeps_out_only_who_is_unknown(
     assert unknown.json()["error"]["code"] == "not_written"
 
 
+async def test_an_address_makes_only_so_many_accounts(accounts: Accounts) -> None:
+    async def register(number: int, address: str) -> None:
+        wanted = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
+        await accounts.signing_in.register(wanted, Caller(address=address))
+
+    for number in range(20):
+        await register(number, "10.0.0.1")
+
+    with pytest.raises(TooManyError, match="attempts to register"):
+        await register(20, "10.0.0.1")
+    await register(20, "10.0.0.2")
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+async def test_a_proxy_in_front_of_a_server_without_accounts_is_refused(
+    accounts: Accounts, name: str
+) -> None:
+    accounts.is_on = False
+    gate = Gate(_hello, accounts=accounts)
+
+    answer = await ask(gate, "/api/runs", **{name: "10.9.8.7"})
+
+    assert answer.status_code == 403
+    assert "--proxy ADDRESS" in answer.json()["error"]["message"]
+    assert (await ask(gate, "/api/runs")).text == "hello"
+
+
 def test_cookies_of_others_do_not_hide_ours() -> None:
     assert read_cookie('x={"a":1}; lab_session=ours; y=[1]') == "ours"
     assert read_cookie("x=1") is None
