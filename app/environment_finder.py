@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,8 @@ from storage.run_folder import RunsFolder
 _IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
 _WITHIN_S = 60.0
 _MOST_KEPT = 1_000
+_MOST_REFUSED = 500
+_REFUSED_FOR_S = 180.0
 _LARGEST_KWARGS = 10_000
 _RESERVED = frozenset({"id", "render_mode", "max_episode_steps", "disable_env_checker"})
 _MOST_LABELS = 256
@@ -43,6 +46,7 @@ class EnvironmentFinder:
         self._memory_mb = memory_mb
         self._one_at_a_time = asyncio.Lock()
         self._kept: list[_Kept] = []
+        self._refusals = _Refusals()
 
     async def open(self) -> None:
         """Remember what was described before the server was started."""
@@ -54,8 +58,16 @@ class EnvironmentFinder:
         for kept in self._kept:
             remember(_as_spec(kept.env_id, kept.described), kept.env_kwargs)
 
-    async def find(self, env_id: str, env_kwargs: Mapping[str, Any] | None = None) -> EnvSpec:
+    async def find(
+        self,
+        env_id: str,
+        env_kwargs: Mapping[str, Any] | None = None,
+        *,
+        may_ask: bool = True,
+    ) -> EnvSpec:
         """Return an environment, as it is with these options.
+
+        Only if it `may_ask` does a worker look for one that isn't known yet.
 
         Raises:
             UnknownEnvironmentError: if there is none of this id.
@@ -67,12 +79,14 @@ class EnvironmentFinder:
         try:
             return get_environment(env_id, given)
         except UnknownEnvironmentError:
-            if not _IDS.fullmatch(env_id) or _is_outdated(env_id):
+            if not may_ask or not _IDS.fullmatch(env_id) or _is_outdated(env_id):
                 raise
         async with self._one_at_a_time:
             # Another may have asked the same in the meantime.
             with suppress(UnknownEnvironmentError):
                 return get_environment(env_id, given)
+            if (refusal := self._refusals.get(env_id, given)) is not None:
+                _believe(env_id, refusal)
             return await self._learn_of(env_id, given)
 
     async def _learn_of(self, env_id: str, env_kwargs: dict[str, Any]) -> EnvSpec:
@@ -91,13 +105,37 @@ class EnvironmentFinder:
                 await worker.receive()
                 order = messages.Describe(env_id=env_id, env_kwargs=env_kwargs)
                 worker.send(messages.encode(order))
-                return _believe(env_id, await worker.receive())
+                said = await worker.receive()
+                self._refusals.keep(env_id, env_kwargs, said)
+                return _believe(env_id, said)
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
             raise CannotBeTrainedError(env_id, f"the worker was lost, {reason}.") from error
         finally:
             worker.kill()
             await worker.wait()
+
+
+class _Refusals:
+    """What workers said no to, for a short while: something may be installed meanwhile."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], tuple[float, Received]] = {}
+
+    def get(self, env_id: str, env_kwargs: dict[str, Any]) -> Received | None:
+        until, said = self._said.get(self._key(env_id, env_kwargs), (0.0, None))
+        return said if time.monotonic() < until else None
+
+    def keep(self, env_id: str, env_kwargs: dict[str, Any], said: Received) -> None:
+        if not isinstance(said, messages.NotDescribed | messages.Failed):
+            return
+        if len(self._said) >= _MOST_REFUSED:
+            self._said.pop(next(iter(self._said)))
+        until = time.monotonic() + _REFUSED_FOR_S
+        self._said[self._key(env_id, env_kwargs)] = until, said
+
+    def _key(self, env_id: str, env_kwargs: dict[str, Any]) -> tuple[str, str]:
+        return env_id, json.dumps(env_kwargs, sort_keys=True)
 
 
 def _check_size(env_kwargs: Mapping[str, Any]) -> None:

@@ -12,19 +12,23 @@ from app.accounts.accounts import Accounts
 from app.accounts.errors import (
     AccessError,
     ForbiddenError,
+    NotNowError,
     NotSignedInError,
     ReadOnlyTokenError,
     TooManyError,
+    UnknownProxyError,
 )
 from app.accounts.rates import OpenStreams, Rate
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
 from app.session_cookie import read_cookie
 from storage.account_records import TokenScope
+from storage.errors import NotWrittenError
 
 _PUBLIC = frozenset(
     {"/login", "/logout", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
 )
 _PUBLIC_BELOW = ("/assets/", "/api/auth/", "/auth/")
+_FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
 _MOST_STREAMS = 300
@@ -61,7 +65,10 @@ class Gate:
         state = scope.setdefault("state", {})
         if not self._accounts.is_on:
             state["visitor"] = NO_ACCOUNTS
-            await self._inner(scope, receive, send)
+            if _came_through_proxy(scope):
+                await _refuse(scope, receive, send, UnknownProxyError())
+            else:
+                await self._inner(scope, receive, send)
             return
         try:
             shown = await self._shown(scope)
@@ -74,20 +81,26 @@ class Gate:
             await _refuse(scope, receive, send, error)
 
     async def _shown(self, scope: Scope) -> Pass | None:
-        """Return the pass that a token or a cookie stands for."""
-        headers = dict(scope["headers"])
-        authorization = headers.get(b"authorization", b"").decode("latin-1")
-        if scope["path"].startswith("/api/") and authorization.lower().startswith("bearer "):
-            return await self._accounts.passes.of_token(authorization[7:].strip())
-        if scope["type"] == "websocket" and b"origin" not in headers:
-            # Every browser says where a WebSocket comes from; a program has a token.
-            return None
-        token = read_cookie(headers.get(b"cookie", b"").decode("latin-1"))
-        return await self._accounts.passes.of_session(token) if token else None
+        """Return the pass that a token or a cookie stands for.
+
+        Raises:
+            TooManyError: if this address asks too often as nobody, or shows what nobody knows.
+            NotNowError: if the database can't say.
+        """
+        passes = self._accounts.passes
+        token, cookie = _secrets(scope)
+        shown = token or cookie
+        if shown is None or not passes.knows(shown):
+            self._strangers.take(_address(scope))
+        try:
+            if token is not None:
+                return await passes.of_token(token)
+            return None if cookie is None else await passes.of_session(cookie)
+        except NotWrittenError as error:
+            raise NotNowError(str(error)) from error
 
     def _check(self, scope: Scope, visitor: Visitor | None, held: ExitStack) -> None:
         if visitor is None:
-            self._strangers.take(_address(scope))
             if not _is_public(scope["path"]):
                 raise NotSignedInError
             return
@@ -104,8 +117,7 @@ class Gate:
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None
     ) -> None:
-        # What writes is short and may end its own session: it is let finish.
-        if visitor is None or (scope["type"] == "http" and scope["method"] not in _READING):
+        if visitor is None or _may_end_itself(scope):
             await self._inner(scope, receive, send)
             return
         answer = _Answer(send)
@@ -174,8 +186,31 @@ class _Ended:
         return self.is_so
 
 
+def _secrets(scope: Scope) -> tuple[str | None, str | None]:
+    """Return what a program shows, or else what a browser shows."""
+    headers = dict(scope["headers"])
+    authorization = headers.get(b"authorization", b"").decode("latin-1")
+    if scope["path"].startswith("/api/") and authorization.lower().startswith("bearer "):
+        return authorization[7:].strip(), None
+    if scope["type"] == "websocket" and b"origin" not in headers:
+        # Every browser says where a WebSocket comes from; a program has a token.
+        return None, None
+    return None, read_cookie(headers.get(b"cookie", b"").decode("latin-1")) or None
+
+
 def _is_public(path: str) -> bool:
     return path in _PUBLIC or path.startswith(_PUBLIC_BELOW)
+
+
+def _came_through_proxy(scope: Scope) -> bool:
+    return any(name in _FORWARDED for name, _ in scope["headers"])
+
+
+def _may_end_itself(scope: Scope) -> bool:
+    """Whether it is short and may end its own session: what writes, and the way back to sign in."""
+    if scope["type"] != "http":
+        return False
+    return scope["method"] not in _READING or scope["path"].startswith("/auth/")
 
 
 def _asks_for_stream(scope: Scope) -> bool:

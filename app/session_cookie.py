@@ -1,8 +1,6 @@
 """The cookie that a signed-in browser shows."""
 
-from http.cookies import CookieError, SimpleCookie
-
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, cookie_parser
 from starlette.responses import Response
 
 from app.accounts.signing_in import SESSION_LASTS, Caller
@@ -33,11 +31,8 @@ def take_cookie(response: Response, request: HTTPConnection) -> None:
 
 def read_cookie(header: str) -> str | None:
     """Return what a browser shows, from its header of cookies."""
-    try:
-        found = SimpleCookie(header).get(_NAME)
-    except CookieError:
-        return None
-    return found.value if found else None
+    # Not SimpleCookie: it gives up at what other programs on this host may have set.
+    return cookie_parser(header).get(_NAME)
 
 
 def give_short_cookie(response: Response, value: str, request: HTTPConnection) -> None:

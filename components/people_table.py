@@ -6,6 +6,7 @@ from typing import Any
 from nicegui import ui
 
 from app.accounts.administration import Administration
+from app.accounts.errors import AccessError
 from app.accounts.requests import PersonChanges
 from app.accounts.visitors import Visitor
 from components.buttons import quiet_button
@@ -71,7 +72,11 @@ class PeopleTable:
 
     async def _change(self, person: PersonRecord, values: dict[str, Any]) -> None:
         await self._refusal.watch(self._save(person, values))
-        self.refresh()
+        try:
+            self.refresh()
+        except AccessError as error:
+            # Who took the role from themselves sees nobody any more.
+            self._refusal.say(str(error))
 
     async def _save(self, person: PersonRecord, values: dict[str, Any]) -> None:
         changes = PersonChanges.model_validate(values)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from app.accounts.errors import AccessError
 from app.errors import InputError, explain
-from storage.errors import LastAdminError, NotWrittenError, PersonNotFoundError
+from storage.errors import LastAdminError, NotWrittenError, PersonNotFoundError, RunNotFoundError
 
 T = TypeVar("T")
 
@@ -36,6 +36,7 @@ class Refusal:
             LastAdminError,
             NotWrittenError,
             PersonNotFoundError,
+            RunNotFoundError,
         ) as error:
             self._line.set_text(str(error))
         return None

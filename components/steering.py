@@ -5,6 +5,7 @@ from typing import Any
 
 from nicegui import ui
 
+from app.accounts.errors import AccessError
 from app.algorithms.catalogue import get_algorithm
 from app.algorithms.spec import Hyperparameter
 from app.errors import InputError
@@ -62,7 +63,13 @@ class Steering:
             return
         try:
             await self._on_change(wishes)
-        except (InputError, WrongStateError, RunNotFoundError, NotWrittenError) as error:
+        except (
+            AccessError,
+            InputError,
+            WrongStateError,
+            RunNotFoundError,
+            NotWrittenError,
+        ) as error:
             self._error.set_text(str(error))
             return
         self._error.set_text("")

@@ -9,6 +9,7 @@ from nicegui import ui
 from app.accounts.errors import AccessError
 from app.accounts.personal_trainer import PersonalTrainer
 from app.environments.catalogue import environment_of_run
+from app.environments.spec import EnvSpec
 from app.lab import Lab
 from app.training.config import RunRequest
 from app.training.feed import RunFeed
@@ -101,10 +102,14 @@ class Dashboard:
     def _setup_column(self) -> None:
         with panel("Setup", place="setup"):
             self._form = SetupForm(
-                on_train=self._train, on_environment=self._refresh, find=self._environments.find
+                on_train=self._train, on_environment=self._refresh, find=self._find
             )
         with panel("Latest runs", flush=True, place="runs"):
             self._runs = RunList()
+
+    async def _find(self, env_id: str) -> EnvSpec:
+        may_ask = self._trainer.visitor.may_work
+        return await self._environments.find(env_id, may_ask=may_ask)
 
     def _live_column(self) -> None:
         with panel("Live feed", flush=True, place="live") as head:

@@ -7,11 +7,11 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.accounts.accounts import Accounts
-from app.accounts.errors import AccessError, WrongCredentialsError
+from app.accounts.errors import WrongCredentialsError
 from app.accounts.openid import SignedIn, Unproven
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie, give_short_cookie, read_short_cookie
-from pages.plain import field, form, own_path, plain_page, submit
+from pages.plain import REFUSALS, Refused, field, form, own_path, plain_page, submit
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -42,7 +42,7 @@ async def _begin(request: Request, accounts: Accounts, provider: str, target: st
         address, browser = await accounts.openid.begin(
             provider, redirect_uri=callback, target=target
         )
-    except AccessError as error:
+    except REFUSALS as error:
         return _refused(request, error)
     answer = RedirectResponse(address, 303)
     give_short_cookie(answer, browser, request)
@@ -58,7 +58,7 @@ async def _come_back(request: Request, accounts: Accounts, state: str, code: str
         if found.person is not None or accounts.signing_in.needs_code:
             return _ask(request, found, None)
         return _come_in(request, await openid.join(browser, "", who))
-    except AccessError as error:
+    except REFUSALS as error:
         return _refused(request, error)
 
 
@@ -66,13 +66,13 @@ async def _finish(request: Request, accounts: Accounts, *, password: str, code: 
     openid, browser, who = accounts.openid, read_short_cookie(request), caller(request)
     try:
         unproven = openid.unproven(browser)
-    except AccessError as error:
+    except REFUSALS as error:
         return _refused(request, error)
     try:
         if unproven.person is not None:
             return _come_in(request, await openid.link(browser, password, who))
         return _come_in(request, await openid.join(browser, code, who))
-    except AccessError as error:
+    except REFUSALS as error:
         return _ask(request, unproven, error)
 
 
@@ -82,7 +82,7 @@ def _come_in(request: Request, found: SignedIn) -> Response:
     return answer
 
 
-def _ask(request: Request, found: Unproven, error: AccessError | None) -> Response:
+def _ask(request: Request, found: Unproven, error: Refused | None) -> Response:
     """Ask for the password of the account here, or for the code that a new one needs."""
     there = found.provider.client.name
     if found.person is not None:
@@ -100,10 +100,10 @@ def _ask(request: Request, found: Unproven, error: AccessError | None) -> Respon
         asked = field("Invitation or set-up code", "code", autocomplete="off", required="")
     said = "The password is wrong." if isinstance(error, WrongCredentialsError) else error
     content = form(words, "/auth/finish", asked, submit("Go on"), error=str(said) if said else None)
-    return plain_page(request, "Sign in", content, status=error.status if error else 200)
+    return plain_page(request, "Sign in", content, error=error)
 
 
-def _refused(request: Request, error: AccessError) -> Response:
+def _refused(request: Request, error: Refused) -> Response:
     back = '<p class="lab-small"><a href="/login">Back to signing in</a></p>'
     content = form("Sign in", "/login", back, error=str(error))
-    return plain_page(request, "Sign in", content, status=error.status)
+    return plain_page(request, "Sign in", content, error=error)

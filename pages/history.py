@@ -157,6 +157,8 @@ class RunTable:
                 await self._trainer.restore(self._deleted)
             except RunNotFoundError:
                 ui.notify(f"{self._deleted.name} is gone for good.", type="negative")
+            except (NotWrittenError, AccessError) as error:
+                ui.notify(str(error), type="negative")
 
     def _hide_undo(self) -> None:
         self._undo_bar.set_visibility(False)

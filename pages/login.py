@@ -8,11 +8,11 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.accounts.errors import AccessError, TooManyError, WrongCredentialsError
+from app.accounts.errors import WrongCredentialsError
 from app.accounts.requests import Credentials
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie, take_cookie
-from pages.plain import field, form, hidden, own_path, plain_page, submit
+from pages.plain import REFUSALS, Refused, field, form, hidden, own_path, plain_page, submit
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -34,7 +34,7 @@ def register(site: FastAPI, lab: Lab) -> None:
         try:
             credentials = _read(email, password)
             token = await lab.accounts.signing_in.login(credentials, caller(request))
-        except AccessError as error:
+        except REFUSALS as error:
             return _page(request, lab, target=next, email=email, error=error)
         answer = RedirectResponse(own_path(next), 303)
         give_cookie(answer, token, request)
@@ -62,7 +62,7 @@ def _page(
     *,
     target: str,
     email: str = "",
-    error: AccessError | None = None,
+    error: Refused | None = None,
 ) -> HTMLResponse:
     content = form(
         "Sign in",
@@ -89,10 +89,7 @@ def _page(
         _other_ways(lab, own_path(target)),
         error=str(error) if error else None,
     )
-    answer = plain_page(request, "Sign in", content, status=error.status if error else 200)
-    if isinstance(error, TooManyError):
-        answer.headers["Retry-After"] = str(error.retry_after_s)
-    return answer
+    return plain_page(request, "Sign in", content, error=error)
 
 
 def _other_ways(lab: Lab, target: str) -> str:

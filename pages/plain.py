@@ -5,7 +5,15 @@ from html import escape
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from app.accounts.errors import AccessError, TooManyError
+from app.errors import InputError
 from components.theme import STYLESHEET_URL
+from storage.errors import NotWrittenError
+
+REFUSALS = (AccessError, InputError, NotWrittenError)
+"""What a form may be answered with instead of what was asked for."""
+
+Refused = AccessError | InputError | NotWrittenError
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -19,7 +27,14 @@ _AS_THE_SYSTEM = (
 )
 
 
-def plain_page(request: Request, title: str, content: str, *, status: int = 200) -> HTMLResponse:
+def plain_page(
+    request: Request,
+    title: str,
+    content: str,
+    *,
+    status: int = 200,
+    error: Refused | None = None,
+) -> HTMLResponse:
     """Return a page with one card; `content` is HTML, in which every value is escaped."""
     theme = request.cookies.get("theme")
     page = _PAGE.format(
@@ -29,7 +44,10 @@ def plain_page(request: Request, title: str, content: str, *, status: int = 200)
         as_the_system=_AS_THE_SYSTEM if theme == "auto" else "",
         content=content,
     )
-    return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store"})
+    headers = {"Cache-Control": "no-store"}
+    if isinstance(error, TooManyError):
+        headers["Retry-After"] = str(error.retry_after_s)
+    return HTMLResponse(page, status_code=_status(error) if error else status, headers=headers)
 
 
 def form(title: str, action: str, *parts: str, error: str | None = None) -> str:
@@ -64,3 +82,13 @@ def own_path(target: str) -> str:
     is_own = target.startswith("/") and not target.startswith(("//", "/\\"))
     is_clean = target.isprintable() and "\\" not in target
     return target if is_own and is_clean else "/"
+
+
+def _status(error: Refused) -> int:
+    match error:
+        case AccessError():
+            return error.status
+        case InputError():
+            return 422
+        case NotWrittenError():
+            return 503

@@ -7,13 +7,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from app.accounts.accounts import Accounts
-from app.accounts.errors import AccessError, TooManyError
 from app.accounts.passwords import LONGEST, SHORTEST
 from app.accounts.requests import NewAccount
-from app.errors import InputError, explain
+from app.errors import explain
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie
-from pages.plain import field, form, plain_page, submit
+from pages.plain import REFUSALS, Refused, field, form, plain_page, submit
 from storage.account_records import Registration
 
 _SIGN_IN = '<p class="lab-small">You have an account? <a href="/login">Sign in</a></p>'
@@ -46,7 +45,7 @@ def register(site: FastAPI, lab: Lab) -> None:
         try:
             wanted = _read(given, password)
             token = await lab.accounts.signing_in.register(wanted, caller(request))
-        except (AccessError, InputError) as error:
+        except REFUSALS as error:
             return _page(request, lab.accounts, given, error=error)
         answer = RedirectResponse("/", 303)
         give_cookie(answer, token, request)
@@ -66,7 +65,7 @@ def _page(
     accounts: Accounts,
     given: dict[str, str],
     *,
-    error: AccessError | InputError | None = None,
+    error: Refused | None = None,
 ) -> HTMLResponse:
     is_first = accounts.signing_in.is_first
     if accounts.directory.registration is Registration.CLOSED and not is_first:
@@ -97,10 +96,7 @@ def _page(
         _SIGN_IN,
         error=str(error) if error else None,
     )
-    answer = plain_page(request, "Make an account", content, status=_status(error))
-    if isinstance(error, TooManyError):
-        answer.headers["Retry-After"] = str(error.retry_after_s)
-    return answer
+    return plain_page(request, "Make an account", content, error=error)
 
 
 def _code_fields(accounts: Accounts, given: dict[str, str]) -> list[str]:
@@ -112,9 +108,3 @@ def _code_fields(accounts: Accounts, given: dict[str, str]) -> list[str]:
         label, name = "Invitation code", "invitation"
     value = given.get(name, "")
     return [field(label, name, value=value, autocomplete="off", required="")]
-
-
-def _status(error: AccessError | InputError | None) -> int:
-    if error is None:
-        return 200
-    return error.status if isinstance(error, AccessError) else 422

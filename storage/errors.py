@@ -138,6 +138,13 @@ class EmailTakenError(ValueError):
         super().__init__(f"Somebody has the {email[:254]} already.")
 
 
+class InvitationGoneError(LookupError):
+    """An invitation was used or revoked by somebody who was quicker."""
+
+    def __init__(self) -> None:
+        super().__init__("The invitation is not there any more.")
+
+
 class LastAdminError(ValueError):
     """Nobody would look after the lab any more."""
 

@@ -41,7 +41,7 @@ class Accounts:
             passwords=self._passwords,
             audit=self.audit,
         )
-        self.signing_in = SigningIn(around)
+        self.signing_in = SigningIn(around, is_on=self.is_on)
         self.profiles = Profiles(around, self.signing_in, Vault(secret))
         self.openid = OpenId(around, self.signing_in, providers_of(settings))
         self.administration = Administration(around)

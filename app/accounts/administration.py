@@ -3,14 +3,20 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.accounts.errors import ReadOnlyTokenError, UnknownThingError
+from app.accounts.errors import ForbiddenError, ReadOnlyTokenError, UnknownThingError
 from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
 from app.accounts.secrets import digest, new_code
 from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Visitor
 from app.events import Event
 from storage import invitations, people, sessions
-from storage.account_records import AuditRecord, InvitationRecord, PersonRecord, TokenScope
+from storage.account_records import (
+    AuditRecord,
+    InvitationRecord,
+    PersonRecord,
+    Role,
+    TokenScope,
+)
 
 INVITATION_LASTS = timedelta(days=7)
 
@@ -39,10 +45,12 @@ class Administration:
         """Change what somebody may do and use; who is blocked is signed out everywhere.
 
         Raises:
+            ForbiddenError: if a token would make an administrator.
             PersonNotFoundError: if there is nobody of this id.
             LastAdminError: if nobody would look after the lab any more.
         """
         _check(visitor)
+        _check_role(visitor, changes.role)
         values = _values(changes)
         if "blocked" in values:
             values["blocked_at"] = datetime.now(UTC) if values.pop("blocked") else None
@@ -68,8 +76,13 @@ class Administration:
         return await self._storage(invitations.list_invitations)
 
     async def invite(self, visitor: Visitor, wanted: NewInvitation) -> tuple[InvitationRecord, str]:
-        """Invite somebody; the second value is the code, and never to be had again."""
+        """Invite somebody; the second value is the code, and never to be had again.
+
+        Raises:
+            ForbiddenError: if a token would make an administrator.
+        """
         _check(visitor)
+        _check_role(visitor, wanted.role)
         code = new_code(_CODE_GROUPS)
         made = await self._storage(
             invitations.add_invitation,
@@ -105,6 +118,12 @@ def _check(visitor: Visitor) -> None:
     visitor.check_admin()
     if visitor.shown.scope is TokenScope.READ:
         raise ReadOnlyTokenError
+
+
+def _check_role(visitor: Visitor, role: Role | None) -> None:
+    """Who finds an administrator's token must not become one for good."""
+    if visitor.shown.token_id is not None and role is Role.ADMIN:
+        raise ForbiddenError("A token can't make administrators. Sign in to do it.")
 
 
 def _values(changes: PersonChanges | LabChanges) -> dict[str, Any]:

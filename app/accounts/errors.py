@@ -72,6 +72,25 @@ class AccountsOffError(AccessError):
         super().__init__("This server has no accounts. Start it with --auth on to have some.")
 
 
+class NotNowError(AccessError):
+    """The database can't say who asks."""
+
+    status = 503
+    code = "not_written"
+
+
+class UnknownProxyError(AccessError):
+    """Without accounts the server is for its own machine, and a proxy would let everybody in."""
+
+    code = "unknown_proxy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This request seems to come through a proxy, and the server has no accounts. "
+            "Start it with --proxy ADDRESS."
+        )
+
+
 class UnknownThingError(AccessError):
     """There is nothing of this id, or it is somebody else's."""
 

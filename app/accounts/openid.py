@@ -17,6 +17,7 @@ from app.accounts.surroundings import Surroundings
 from storage import people
 from storage.account_records import PersonRecord
 from storage.errors import EmailTakenError
+from storage.joining import NewIdentity
 
 T = TypeVar("T")
 
@@ -89,6 +90,7 @@ class OpenId:
         Raises:
             AccessError: if there is no such provider, or it doesn't answer.
         """
+        self._signing_in.check_is_on()
         provider = self._providers.get(provider_id)
         if provider is None:
             raise UnknownThingError(f"Nobody signs in with {provider_id[:40]!r} here.")
@@ -114,6 +116,7 @@ class OpenId:
         Raises:
             AccessError: if what came back proves nothing, or they may not come in.
         """
+        self._signing_in.check_is_on()
         begun = self._begun.take(state)
         if begun is None or not secrets.compare_digest(begun.browser, digest(browser)):
             raise BrokenSignInError
@@ -134,8 +137,9 @@ class OpenId:
         """Return who has something to prove.
 
         Raises:
-            BrokenSignInError: if nobody has, with this browser.
+            AccessError: if nobody has, with this browser.
         """
+        self._signing_in.check_is_on()
         found = self._unproven.get(digest(browser))
         if found is None:
             raise BrokenSignInError
@@ -153,13 +157,25 @@ class OpenId:
         await self._signing_in.check_password_of(unproven.person.email, password, caller)
         person = self._directory.get(unproven.person.id)
         assert person is not None
-        return await self._connect(browser, unproven, person, caller)
+        new = _new_identity(unproven)
+        try:
+            await self._storage(
+                people.add_identity,
+                new.issuer,
+                new.subject,
+                person_id=person.id,
+                provider=new.provider,
+            )
+        except EmailTakenError:
+            raise BrokenSignInError from None
+        return await self._connected(browser, unproven, person, caller)
 
     async def join(self, browser: str, wanted_code: str, caller: Caller) -> SignedIn:
         """Make an account here for somebody who has one elsewhere, and sign in.
 
         Raises:
             AccessError: if they may not have one.
+            InputError: if somebody has their address meanwhile.
         """
         unproven = self.unproven(browser)
         email = unproven.identity.email
@@ -176,8 +192,8 @@ class OpenId:
             )
         except ValidationError:
             raise ForbiddenError("Your name or address there can't be used here.") from None
-        person = await self._signing_in.admit(wanted, caller)
-        return await self._connect(browser, unproven, person, caller)
+        person = await self._signing_in.admit(wanted, caller, _new_identity(unproven))
+        return await self._connected(browser, unproven, person, caller)
 
     def _whose(self, identity: Identity, caller: Caller) -> PersonRecord | None:
         """Return whose account here it is to be connected with, if there is one."""
@@ -195,26 +211,15 @@ class OpenId:
             )
         return person
 
-    async def _connect(
+    async def _connected(
         self, browser: str, unproven: Unproven, person: PersonRecord, caller: Caller
     ) -> SignedIn:
         self._unproven.take(digest(browser))
-        identity, provider = unproven.identity, unproven.provider.client
-        try:
-            await self._storage(
-                people.add_identity,
-                identity.issuer,
-                identity.subject,
-                person_id=person.id,
-                provider=provider.id,
-            )
-        except EmailTakenError:
-            raise BrokenSignInError from None
         await self._audit.note_as(
             person.email,
             "account_connected",
             person_id=person.id,
-            subject=provider.name,
+            subject=unproven.provider.client.name,
             address=caller.address,
         )
         return await self._open(person, unproven.target, caller)
@@ -223,6 +228,14 @@ class OpenId:
         if person.is_blocked:
             raise ForbiddenError("This account is blocked. Ask an administrator.")
         return SignedIn(token=await self._signing_in.open_session(person, caller), target=target)
+
+
+def _new_identity(unproven: Unproven) -> NewIdentity:
+    return NewIdentity(
+        issuer=unproven.identity.issuer,
+        subject=unproven.identity.subject,
+        provider=unproven.provider.client.id,
+    )
 
 
 class _ForAWhile(Generic[T]):

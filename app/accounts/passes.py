@@ -1,6 +1,7 @@
 """Passes at hand: finds what a cookie or a token stands for, and ends it everywhere at once."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from app.accounts.directory import Directory
@@ -9,6 +10,7 @@ from app.accounts.visitors import Pass
 from app.storage_thread import StorageThread
 from storage import sessions, tokens
 from storage.account_records import PersonRecord
+from storage.errors import NotWrittenError
 
 _TOUCH_EVERY = timedelta(minutes=1)
 
@@ -21,6 +23,10 @@ class Passes:
         self._directory = directory
         self._known: dict[str, Pass] = {}
         self._endings = 0
+
+    def knows(self, shown: str) -> bool:
+        """Whether a cookie or a token was shown before, so that nobody has to look it up."""
+        return digest(shown) in self._known
 
     async def of_session(self, shown: str) -> Pass | None:
         """Return what a browser's cookie stands for, if for anything."""
@@ -106,7 +112,9 @@ class Passes:
         if found.touched_at is not None and now - found.touched_at < _TOUCH_EVERY:
             return
         found.touched_at = now
-        if found.session_id is not None:
-            await self._storage(sessions.touch_session, found.session_id)
-        elif found.token_id is not None:
-            await self._storage(tokens.touch_token, found.token_id)
+        # Not worth refusing a request for.
+        with suppress(NotWrittenError):
+            if found.session_id is not None:
+                await self._storage(sessions.touch_session, found.session_id)
+            elif found.token_id is not None:
+                await self._storage(tokens.touch_token, found.token_id)

@@ -39,6 +39,7 @@ class Profiles:
         """Change somebody's own name, password or Hugging Face token.
 
         Raises:
+            AccessError: if a token asks for what needs a session.
             InputError: if a value can't be used.
             WrongCredentialsError: if the current password is wrong.
         """
@@ -49,6 +50,7 @@ class Profiles:
         if "hf_token" in changes.model_fields_set:
             values["hf_token"] = self._locked(changes.hf_token)
         if changes.password is not None:
+            _check_session(visitor)
             values["password_hash"] = await self._new_password(visitor, changes)
         changed = await self._save(visitor, **values)
         if "password_hash" in values:
@@ -92,9 +94,10 @@ class Profiles:
         """Take one of somebody's own tokens away.
 
         Raises:
+            ForbiddenError: if a token asks for it.
             UnknownThingError: if they have none of this id.
         """
-        _check_may_write(visitor)
+        _check_session(visitor)
         gone = await self._storage(tokens.revoke_token, visitor.me.id, token_id)
         if gone is None:
             raise UnknownThingError("You have no token of this id.")
@@ -109,9 +112,10 @@ class Profiles:
         """Sign somebody out elsewhere, or here.
 
         Raises:
+            ForbiddenError: if a token asks for it.
             UnknownThingError: if they have no session of this id.
         """
-        _check_may_write(visitor)
+        _check_session(visitor)
         if session_id not in {session.id for session in await self.sessions(visitor)}:
             raise UnknownThingError("You have no session of this id.")
         await self._storage(sessions.end_session, session_id)
@@ -160,3 +164,10 @@ def _check_may_write(visitor: Visitor) -> None:
     visitor.check()
     if visitor.shown.scope is TokenScope.READ:
         raise ForbiddenError("This token may only read.")
+
+
+def _check_session(visitor: Visitor) -> None:
+    """Who finds a token must not be able to take the account over, or to lock its owner out."""
+    visitor.check()
+    if visitor.shown.token_id is not None:
+        raise ForbiddenError("A token can't do this. Sign in to do it.")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.accounts.attempts import Attempts
 from app.accounts.errors import (
+    AccountsOffError,
     RegistrationRefusedError,
     TakenError,
     WrongCredentialsError,
@@ -17,7 +18,8 @@ from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Pass
 from storage import invitations, people, sessions
 from storage.account_records import InvitationRecord, PersonRecord, Registration, Role
-from storage.errors import EmailTakenError
+from storage.errors import EmailTakenError, InvitationGoneError
+from storage.joining import NewIdentity, join
 
 SESSION_LASTS = timedelta(days=14)
 
@@ -36,7 +38,8 @@ class Caller:
 class SigningIn:
     """The way from nobody to somebody and back."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Surroundings, *, is_on: bool) -> None:
+        self._is_on = is_on
         self._storage = around.storage
         self._directory = around.directory
         self._passes = around.passes
@@ -63,6 +66,15 @@ class SigningIn:
             return self.setup_code is not None
         return self._directory.registration is Registration.INVITE
 
+    def check_is_on(self) -> None:
+        """Make sure that there are accounts: who made one now would own the lab later.
+
+        Raises:
+            AccountsOffError: if there are none.
+        """
+        if not self._is_on:
+            raise AccountsOffError
+
     async def register(self, wanted: NewAccount, caller: Caller) -> str:
         """Make an account and return what its browser shows from now on.
 
@@ -70,64 +82,68 @@ class SigningIn:
             AccessError: if this person may not have one.
             InputError: if the address or the password can't be used.
         """
+        self.check_is_on()
         check_password(wanted.password)
         self._guesses.add_registration(caller.address)
         await self._invitation_for(wanted)
         password_hash = await self._passwords.hash(wanted.password)
-        person = await self._admit(wanted, caller, password_hash)
-        self._guesses.take_back_registration(caller.address)
+        person = await self._admit(wanted, caller, password_hash=password_hash)
         return await self.open_session(person, caller)
 
-    async def admit(self, wanted: NewAccount, caller: Caller) -> PersonRecord:
+    async def admit(
+        self, wanted: NewAccount, caller: Caller, identity: NewIdentity
+    ) -> PersonRecord:
         """Make an account for somebody who proved elsewhere who they are.
 
         Raises:
             AccessError: if this person may not have one.
+            InputError: if somebody has the address.
         """
+        self.check_is_on()
         self._guesses.add_registration(caller.address)
-        person = await self._admit(wanted, caller, None)
-        self._guesses.take_back_registration(caller.address)
-        return person
+        return await self._admit(wanted, caller, identity=identity)
 
     async def _admit(
-        self, wanted: NewAccount, caller: Caller, password_hash: str | None
+        self,
+        wanted: NewAccount,
+        caller: Caller,
+        *,
+        password_hash: str | None = None,
+        identity: NewIdentity | None = None,
     ) -> PersonRecord:
         # One at a time: what was checked before the slow hash may have changed since.
         async with self._registering:
             invitation = await self._invitation_for(wanted)
-            role = invitation.role if invitation else Role.MEMBER
-            person = await self._add_person(wanted, role=role, password_hash=password_hash)
-            if invitation is not None:
-                await self._storage(invitations.use_invitation, invitation.id, person.email)
+            try:
+                person = await self._storage(
+                    join,
+                    email=wanted.email,
+                    name=wanted.name or wanted.email.partition("@")[0][:100],
+                    role=invitation.role if invitation else Role.MEMBER,
+                    password_hash=password_hash,
+                    identity=identity,
+                    invitation_id=invitation.id if invitation else None,
+                )
+            except EmailTakenError:
+                raise TakenError from None
+            except InvitationGoneError:
+                raise _no_invitation() from None
+            self.setup_code = None
+            self._directory.put(person)
         await self._audit.note_as(
             person.email, "registered", person_id=person.id, address=caller.address
         )
         return person
 
-    async def _add_person(
-        self, wanted: NewAccount, *, role: Role, password_hash: str | None
-    ) -> PersonRecord:
-        name = wanted.name or wanted.email.partition("@")[0][:100]
-        try:
-            person = await self._storage(
-                people.add_person,
-                email=wanted.email,
-                name=name,
-                role=role,
-                password_hash=password_hash,
-            )
-        except EmailTakenError:
-            raise TakenError from None
-        self.setup_code = None
-        return self._directory.put(person)
-
     async def login(self, credentials: Credentials, caller: Caller) -> str:
         """Sign in and return what the browser shows from now on.
 
         Raises:
+            AccountsOffError: if there are no accounts.
             TooManyError: if this was tried too often.
             WrongCredentialsError: if the address or the password is wrong.
         """
+        self.check_is_on()
         email = plain_email(credentials.email)
         await self.check_password_of(email, credentials.password, caller)
         person = self._directory.find(email)
@@ -151,8 +167,6 @@ class SigningIn:
 
     async def open_session(self, person: PersonRecord, caller: Caller) -> str:
         """Begin a session with a token that nobody has seen; what was shown before ends."""
-        if caller.shown is not None:
-            await self.logout(caller.shown)
         await self._make_room(person)
         token = new_session_token()
         expires_at = datetime.now(UTC) + SESSION_LASTS
@@ -171,6 +185,8 @@ class SigningIn:
         await self._audit.note_as(
             person.email, "signed_in", person_id=person.id, address=caller.address
         )
+        if caller.shown is not None:
+            await self.logout(caller.shown)
         return token
 
     async def logout(self, shown: Pass) -> None:
@@ -219,12 +235,16 @@ class SigningIn:
             and found.email in {None, wanted.email}
         )
         if found is None or not is_good:
-            raise RegistrationRefusedError(
-                "A new account needs an invitation that is not used and not expired. "
-                "Ask an administrator for one.",
-                field="invitation",
-            )
+            raise _no_invitation()
         return found
+
+
+def _no_invitation() -> RegistrationRefusedError:
+    return RegistrationRefusedError(
+        "A new account needs an invitation that is not used and not expired. "
+        "Ask an administrator for one.",
+        field="invitation",
+    )
 
 
 class _Guesses:
@@ -235,7 +255,8 @@ class _Guesses:
         self._addresses = Attempts(40, within_s=300)
         # Larger than for a pair: strangers elsewhere must not lock somebody out so easily.
         self._accounts = Attempts(100, within_s=900)
-        self._registrations = Attempts(15, within_s=300)
+        # All of them, also those that were allowed: nobody needs dozens of accounts.
+        self._registrations = Attempts(20, within_s=3_600)
 
     def add(self, email: str, address: str) -> None:
         """Count an attempt to sign in before it is judged, so that many at once don't help.
@@ -260,7 +281,3 @@ class _Guesses:
             TooManyError: if there were too many.
         """
         self._registrations.add(address, what="attempts to register")
-
-    def take_back_registration(self, address: str) -> None:
-        """Uncount an attempt that was allowed."""
-        self._registrations.take_back(address)

@@ -3,13 +3,14 @@
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
-from app.api.dependencies import TheLab
+from app.accounts.visitors import Visitor
+from app.api.dependencies import TheLab, TheVisitor
 from app.api.errors import ErrorAnswer, NotThereError
 from app.api.schemas import Environment, Listing
-from app.environment_finder import EnvironmentFinder
 from app.environments.catalogue import CATALOGUE
 from app.environments.spec import EnvSpec
 from app.errors import InputError, NotInstalledError
+from app.lab import Lab
 
 router = APIRouter(
     prefix="/environments", tags=["environments"], responses={404: {"model": ErrorAnswer}}
@@ -24,9 +25,9 @@ async def list_environments() -> Listing[Environment]:
 
 # Ids may contain slashes, so the longer address comes first.
 @router.get("/{env_id:path}/preview.png", response_class=FileResponse)
-async def preview(env_id: str, lab: TheLab) -> FileResponse:
+async def preview(env_id: str, lab: TheLab, visitor: TheVisitor) -> FileResponse:
     """Return a rendered picture of an environment that is installed."""
-    spec = await _find(env_id, lab.environments)
+    spec = await _find(env_id, lab, visitor)
     try:
         spec.check_installed()
     except NotInstalledError as error:
@@ -37,13 +38,13 @@ async def preview(env_id: str, lab: TheLab) -> FileResponse:
 
 
 @router.get("/{env_id:path}")
-async def get(env_id: str, lab: TheLab) -> Environment:
+async def get(env_id: str, lab: TheLab, visitor: TheVisitor) -> Environment:
     """Return one environment, of the catalogue or any other that is installed."""
-    return Environment.of(await _find(env_id, lab.environments))
+    return Environment.of(await _find(env_id, lab, visitor))
 
 
-async def _find(env_id: str, environments: EnvironmentFinder) -> EnvSpec:
+async def _find(env_id: str, lab: Lab, visitor: Visitor) -> EnvSpec:
     try:
-        return await environments.find(env_id)
+        return await lab.environments.find(env_id, may_ask=visitor.may_work)
     except InputError as error:
         raise NotThereError(error) from None

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from app.algorithms.catalogue import get_algorithm
-from app.api.dependencies import TheLab
+from app.api.dependencies import TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
 from app.presets.catalogue import expectation, presets_for
 from app.presets.spec import PresetName
@@ -32,10 +32,14 @@ class PresetAnswer(BaseModel):
 
 @router.get("")
 async def presets(
-    lab: TheLab, env_id: str = Query(max_length=200), algorithm: str = Query(max_length=200)
+    lab: TheLab,
+    visitor: TheVisitor,
+    env_id: str = Query(max_length=200),
+    algorithm: str = Query(max_length=200),
 ) -> dict[PresetName, PresetAnswer]:
     """Return `fast`, `stable` and `high_score` of an environment and an algorithm."""
-    environment, chosen = await lab.environments.find(env_id), get_algorithm(algorithm)
+    environment = await lab.environments.find(env_id, may_ask=visitor.may_work)
+    chosen = get_algorithm(algorithm)
     chosen.check_fits(environment)
     return {
         name: _answer(environment.id, chosen.id, name) for name in presets_for(environment, chosen)

@@ -70,11 +70,11 @@ API: dict[str, tuple[int, ...]] = {
     "GET /me": SIGNED_IN,
     "PATCH /me": (401, 200, 200, 200, 200, 403, 200),
     "GET /me/tokens": SIGNED_IN,
-    # 403 for the writer, too: no token makes tokens.
+    # 403 for the writer, too: no token makes or takes tokens and sessions.
     "POST /me/tokens": (401, 201, 201, 201, 201, 403, 403),
-    "DELETE /me/tokens/{token_id}": (401, 404, 404, 404, 404, 403, 404),
+    "DELETE /me/tokens/{token_id}": (401, 404, 404, 404, 404, 403, 403),
     "GET /me/sessions": SIGNED_IN,
-    "DELETE /me/sessions/{session_id}": (401, 404, 404, 404, 404, 403, 404),
+    "DELETE /me/sessions/{session_id}": (401, 404, 404, 404, 404, 403, 403),
     "PUT /me/avatar": (401, 422, 422, 422, 422, 403, 422),
     "DELETE /me/avatar": (401, 200, 200, 200, 200, 403, 200),
     "GET /people/{person_id}/avatar.png": (401, 404, 404, 404, 404, 404, 404),

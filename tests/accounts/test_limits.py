@@ -2,7 +2,7 @@ import asyncio
 import socket
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -14,13 +14,18 @@ from app.accounts.attempts import Attempts
 from app.accounts.errors import TooManyError
 from app.accounts.passwords import Passwords
 from app.accounts.rates import OpenStreams, Rate
+from app.accounts.requests import NewAccount
 from app.accounts.secrets import Vault, new_code, same_code
+from app.accounts.signing_in import Caller
 from app.gate import Gate
 from app.impatience import ImpatientProtocol
+from app.session_cookie import read_cookie
 from app.settings import Settings
 from app.storage_thread import StorageThread
 from app.training.capacity import Capacity
+from storage import sessions, tokens
 from storage.database import open_database
+from storage.errors import DiskFullError
 from storage.records import RunRecord
 from storage.runs import create_run
 from tests.accounts.people import PASSWORD
@@ -215,22 +220,95 @@ def test_a_proxy_says_who_asks_and_how(start_server: Callable[..., LabServer]) -
     assert session["address"] == "10.9.8.7"
 
 
-async def test_a_flood_is_told_to_wait_each_address_for_itself(tmp_path: Path) -> None:
+@pytest.fixture
+async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
     storage = StorageThread()
     database = storage.call(open_database, tmp_path / "lab.db")
-    accounts = Accounts(Settings(auth="on"), storage, secret=b"secret")
-    gate = Gate(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
-
-    async def ask(address: str) -> httpx.Response:
-        transport = httpx.ASGITransport(gate, client=(address, 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.get("/login")
-
-    answers = [await ask("10.0.0.1") for _ in range(3)]
-
-    assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert answers[-1].headers["retry-after"] == "1"
-    assert (await ask("10.0.0.2")).status_code == 200
+    accounts = Accounts(Settings(auth="on", bcrypt_cost=4), storage, secret=b"secret")
+    yield accounts
     await accounts.close()
     storage.call(database.close)
     storage.close()
+
+
+async def ask(
+    gate: Gate, path: str = "/login", *, address: str = "10.0.0.1", **headers: str
+) -> httpx.Response:
+    transport = httpx.ASGITransport(gate, client=(address, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return await client.get(path, headers=headers)
+
+
+async def test_a_flood_is_told_to_wait_each_address_for_itself(accounts: Accounts) -> None:
+    gate = Gate(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+
+    answers = [await ask(gate) for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[-1].headers["retry-after"] == "1"
+    assert (await ask(gate, address="10.0.0.2")).status_code == 200
+
+
+async def test_a_flood_of_made_up_tokens_does_not_reach_the_database(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(tokens, "find_token", asked.append)
+    gate = Gate(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+
+    answers = [await ask(gate, "/api/runs", Authorization=f"Bearer {n}") for n in range(4)]
+
+    assert [answer.status_code for answer in answers] == [401, 401, 429, 429]
+    assert len(asked) == 2
+
+
+async def test_a_database_that_can_not_be_used_keeps_out_only_who_is_unknown(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DiskFullError
+
+    gate = Gate(_hello, accounts=accounts)
+    wanted = NewAccount(email="a@example.org", password=PASSWORD)
+    shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
+    monkeypatch.setattr(sessions, "touch_session", fail)
+
+    known = await ask(gate, "/runs", Cookie=f"lab_session={shown}")
+    monkeypatch.setattr(sessions, "find_session", fail)
+    unknown = await ask(gate, "/api/runs", Cookie="lab_session=another")
+
+    assert known.text == "hello"
+    assert unknown.status_code == 503
+    assert unknown.json()["error"]["code"] == "not_written"
+
+
+async def test_an_address_makes_only_so_many_accounts(accounts: Accounts) -> None:
+    async def register(number: int, address: str) -> None:
+        wanted = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
+        await accounts.signing_in.register(wanted, Caller(address=address))
+
+    for number in range(20):
+        await register(number, "10.0.0.1")
+
+    with pytest.raises(TooManyError, match="attempts to register"):
+        await register(20, "10.0.0.1")
+    await register(20, "10.0.0.2")
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+async def test_a_proxy_in_front_of_a_server_without_accounts_is_refused(
+    accounts: Accounts, name: str
+) -> None:
+    accounts.is_on = False
+    gate = Gate(_hello, accounts=accounts)
+
+    answer = await ask(gate, "/api/runs", **{name: "10.9.8.7"})
+
+    assert answer.status_code == 403
+    assert "--proxy ADDRESS" in answer.json()["error"]["message"]
+    assert (await ask(gate, "/api/runs")).text == "hello"
+
+
+def test_cookies_of_others_do_not_hide_ours() -> None:
+    assert read_cookie('x={"a":1}; lab_session=ours; y=[1]') == "ours"
+    assert read_cookie("x=1") is None

@@ -94,6 +94,39 @@ def test_somebody_new_gets_an_account_and_is_recognised_again(
     assert me(again)["id"] == found["id"]
 
 
+def test_signing_in_again_while_signed_in_ends_the_old_session(lab: LabServer) -> None:
+    browser = client(lab.url)
+    sign_in(browser)
+    old = browser.cookies["lab_session"]
+
+    answer = sign_in(browser)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/runs")
+    assert browser.cookies["lab_session"] != old
+    assert browser.get("/api/me").status_code == 200
+    assert client(lab.url, cookies={"lab_session": old}).get("/api/me").status_code == 401
+
+
+def test_who_registers_meanwhile_has_the_address(lab: LabServer, elsewhere: Provider) -> None:
+    root = Someone(lab, "root@example.org")
+    root.login()
+    codes = []
+    root.api.patch("/admin/lab", json={"registration": "invite"})
+    try:
+        for _ in range(2):
+            codes.append(root.api.post("/admin/invitations", json={}).json()["code"])
+        browser = client(lab.url)
+        sign_in(browser)
+        Someone(lab, elsewhere.person["email"]).register(invitation=codes[0])
+
+        answer = browser.post("/auth/finish", data={"code": codes[1]})
+    finally:
+        root.api.patch("/admin/lab", json={"registration": "open"})
+
+    assert answer.status_code == 422
+    assert "There is an account with this address" in answer.text
+
+
 def test_an_account_with_the_same_address_is_connected_by_its_password_alone(
     lab: LabServer, elsewhere: Provider
 ) -> None:

@@ -1,3 +1,4 @@
+import sqlite3
 from collections.abc import Callable
 
 import httpx
@@ -230,6 +231,35 @@ def test_a_token_for_reading_writes_nothing_and_no_token_makes_tokens(member: So
     assert writer.post("/me/tokens", json={"name": "more"}).status_code == 403
 
 
+def test_a_token_changes_no_password_and_ends_nothing(member: Someone) -> None:
+    writer = member.token("write")
+    (token,) = member.api.get("/me/tokens").json()["items"]
+    (session,) = member.api.get("/me/sessions").json()["items"]
+
+    password = writer.patch("/me", json={"password": "mine now, thank you"})
+    answers = (
+        password,
+        writer.delete(f"/me/tokens/{token['id']}"),
+        writer.delete(f"/me/sessions/{session['id']}"),
+    )
+
+    assert [answer.status_code for answer in answers] == [403] * 3
+    assert code_of(password) == "forbidden"
+    assert member.elsewhere().me["id"] == member.me["id"]
+
+
+def test_a_token_of_an_administrator_makes_no_administrators(
+    admin: Someone, member: Someone
+) -> None:
+    writer = admin.token("write")
+
+    assert writer.post("/admin/invitations", json={"role": "admin"}).status_code == 403
+    assert writer.post("/admin/invitations", json={"role": "member"}).status_code == 201
+    path = f"/admin/people/{member.me['id']}"
+    assert writer.patch(path, json={"role": "admin"}).status_code == 403
+    assert writer.patch(path, json={"role": "member"}).status_code == 200
+
+
 def test_a_token_opens_the_api_and_no_pages(guarded: LabServer, member: Someone) -> None:
     program = member.token("write")
 
@@ -301,7 +331,8 @@ def test_the_audit_log_tells_who_did_what(admin: Someone, member: Someone) -> No
 
     theirs = [entry["action"] for entry in entries if entry["who"] == member.email]
     assert theirs == ["run_shared", "run_created", "signed_in", "registered"]
-    assert all(entry["address"] == "127.0.0.1" for entry in entries if entry["who"] == member.email)
+    newest = next(entry for entry in entries if entry["who"] == member.email)
+    assert newest["address"] == "127.0.0.1"
     part = admin.api.get("/admin/audit?limit=1").json()
     assert admin.api.get(f"/admin/audit?limit=1&cursor={part['next']}").json()["items"] == [
         entries[1]
@@ -348,3 +379,21 @@ def test_without_accounts_there_is_nobody_to_sign_in(server: LabServer) -> None:
     for method, path in (("GET", "/me"), ("POST", "/auth/logout"), ("GET", "/admin/people")):
         answer = server.api.request(method, path)
         assert (answer.status_code, code_of(answer)) == (404, "accounts_off"), path
+
+
+def test_without_accounts_nobody_plants_one_for_later(server: LabServer) -> None:
+    body = {"email": "early@example.org", "password": PASSWORD}
+    browser = client(server.url)
+
+    answers = (
+        browser.post("/register", data=body),
+        browser.post("/login", data=body),
+        browser.get("/auth/oidc"),
+        browser.get("/auth/oidc/callback?state=x&code=y"),
+        browser.post("/auth/finish", data={"code": "x"}),
+    )
+
+    assert [answer.status_code for answer in answers] == [404] * 5
+    assert all("has no accounts" in answer.text for answer in answers)
+    with sqlite3.connect(server.folder / "lab.db") as database:
+        assert database.execute("select count(*) from people").fetchone() == (0,)

@@ -6,7 +6,13 @@ from peewee import Database
 from storage import audit, invitations, lab_settings, people, runs, sessions, tokens
 from storage.account_records import PersonRecord, Role, TokenScope
 from storage.database import Address, open_database
-from storage.errors import EmailTakenError, LastAdminError, PersonNotFoundError
+from storage.errors import (
+    EmailTakenError,
+    InvitationGoneError,
+    LastAdminError,
+    PersonNotFoundError,
+)
+from storage.joining import NewIdentity, join
 from storage.tables import SchemaRow
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -63,6 +69,26 @@ def test_an_account_elsewhere_stands_for_one_person() -> None:
     assert [i.provider for i in people.list_identities(person.id)] == ["github"]
     with pytest.raises(EmailTakenError):
         people.add_identity("https://issuer", "7", person_id=person.id, provider="github")
+
+
+def test_nobody_joins_by_half() -> None:
+    person, elsewhere = add(), NewIdentity(issuer="https://issuer", subject="7", provider="github")
+    people.add_identity("https://issuer", "7", person_id=person.id, provider="github")
+    other = NewIdentity(issuer="https://issuer", subject="8", provider="github")
+
+    with pytest.raises(EmailTakenError):
+        join(email="bob@example.org", name="Bob", role=Role.MEMBER, identity=elsewhere)
+    with pytest.raises(InvitationGoneError):
+        join(
+            email="bob@example.org",
+            name="Bob",
+            role=Role.MEMBER,
+            identity=other,
+            invitation_id="revoked",
+        )
+
+    assert people.list_people() == (person,)
+    assert people.find_identity("https://issuer", "8") is None
 
 
 def test_sessions_are_found_by_digest_and_end_together_but_for_one() -> None:
