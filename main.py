@@ -20,7 +20,7 @@ from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
 from pages import admin, dashboard, elsewhere, history, login, not_found, profile, register
 from pages.layout import add_shared_head
-from pages.visiting import is_foreign
+from pages.visiting import bind_frames, is_foreign
 
 lab = open_lab(sys.argv[1:])
 
@@ -39,6 +39,8 @@ add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
 nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
+if lab.accounts.is_on:
+    bind_frames(core.sio)
 core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
 nicegui_app.on_startup(lab.open)
 nicegui_app.on_startup(lambda: announce(lab))

@@ -1,13 +1,19 @@
 """Who looks at a page."""
 
 import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 from urllib.parse import parse_qs
 
 from nicegui import Client, ui
+from socketio import AsyncServer  # type: ignore[import-untyped]  # it has no types
 from starlette.types import Scope
 
 from app.accounts.errors import NotSignedInError
 from app.accounts.visitors import Visitor
+
+_FRAMES = ("event", "javascript_response", "ack", "log")
 
 
 def this_visitor() -> Visitor:
@@ -38,11 +44,38 @@ def is_foreign(scope: Scope, visitor: Visitor) -> bool:
     return opener is None or opener.shown is not visitor.shown
 
 
+def bind_frames(sockets: AsyncServer) -> None:
+    """Let a socket speak for the page that it was opened for, and for no other.
+
+    NiceGUI believes the page's id in every frame; `is_foreign` sees only the one it opened with.
+    """
+    handlers = sockets.handlers["/"]
+    for name in _FRAMES:
+        handlers[name] = _for_own_page(sockets, handlers[name])
+
+
+def _for_own_page(
+    sockets: AsyncServer, handle: Callable[[str, dict[str, Any]], None]
+) -> Callable[[str, dict[str, Any]], None]:
+    @wraps(handle)
+    def handle_own(sid: str, frame: dict[str, Any]) -> None:
+        opened = sockets.get_environ(sid)
+        if opened is not None and _opened_for(opened["asgi.scope"]) == frame["client_id"]:
+            handle(sid, frame)
+
+    return handle_own
+
+
 def _page_id(scope: Scope) -> str | None:
     """Return which page it belongs to; empty: that isn't said, though it should be."""
     path = str(scope["path"])
     if path.startswith("/_nicegui_ws"):
-        query = parse_qs(str(scope.get("query_string", b""), "latin-1"))
-        return query.get("client_id", [""])[0]
+        return _opened_for(scope)
     found = re.match(r"/_nicegui/client/([^/]+)/", path)
     return found[1] if found else None
+
+
+def _opened_for(scope: Scope) -> str:
+    """Return for which page a socket says that it is; the path may be without its beginning."""
+    query = parse_qs(str(scope.get("query_string", b""), "latin-1"))
+    return query.get("client_id", [""])[0]
