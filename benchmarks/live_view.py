@@ -45,7 +45,8 @@ def _in_the_app(
     lab: MeasuredLab, env_id: str, timesteps: int, seed: int, *, viewers: int
 ) -> tuple[float, float]:
     time.sleep(12)  # until the warm workers of the last round have their successors
-    run_id = lab.start(env_id=env_id, algorithm="PPO", total_timesteps=timesteps, seed=seed)
+    wishes = {"env_id": env_id, "algorithm": "PPO", "total_timesteps": timesteps}
+    run_id = lab.start(**wishes, seed=seed, engine="sb3")
     with lab.watched(run_id, viewers) as counts:
         run = lab.wait(run_id)
         rate = sum(counts) / max(1, viewers) / run["elapsed_s"]
