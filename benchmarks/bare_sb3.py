@@ -22,7 +22,8 @@ from app.worker.models import build_model
 def main(env_id: str, algorithm: str, timesteps: int, seed: int) -> None:
     """Train with the lab's default hyperparameters and print the speed."""
     torch.set_num_threads(1)
-    request = RunRequest(env_id=env_id, algorithm=algorithm, total_timesteps=timesteps, seed=seed)
+    wishes = {"env_id": env_id, "algorithm": algorithm, "total_timesteps": timesteps}
+    request = RunRequest(**wishes, seed=seed, engine="sb3")
     config = RunConfig.from_request(request)
     envs = DummyVecEnv([lambda: Monitor(gym.make(env_id))] * config.n_envs)
     model = build_model(config.setup(), envs, seed=seed)
