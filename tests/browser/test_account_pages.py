@@ -56,8 +56,9 @@ def test_one_signs_in_by_keyboard_and_lands_where_one_wanted_to_go(
     page.get_by_role("button", name="Sign out").click()
     # With the way back or without it: the page may hear first that its session is over.
     page.wait_for_url(re.compile("/login"))
-    page.goto(f"{guarded.url}/runs")
-    assert "/login" in page.url
+    another = visit.context.new_page()
+    another.goto(f"{guarded.url}/runs")
+    assert "/login" in another.url
     visit.context.close()
 
 
