@@ -4,17 +4,25 @@ BIN := .venv/bin
 # One benchmark by its name: make bench only=live_view
 only ?=
 
-.PHONY: run test check bench presets setup setup-test chromium postgresql clean
+.PHONY: run test check bench doctor presets screenshots setup setup-test bytecode chromium postgresql clean
 
-run: setup
+run: setup bytecode
 	$(BIN)/python main.py
 
-test: setup-test chromium postgresql
+test: setup-test bytecode chromium postgresql
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -m "not browser" --numprocesses 2 --dist loadfile
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -m "not browser" --numprocesses 3 --dist worksteal || \
+		$(MAKE) --no-print-directory again part="not browser"
+	$(BIN)/python -m pytest -m browser --numprocesses 2 --dist loadfile || \
+		$(MAKE) --no-print-directory again part=browser
 
-check: setup-test lint
+# Servers, workers and browsers beside each other want more than two cores: what failed so is tried
+# once more, alone. What is really broken fails twice, and both tries are in the output.
+.PHONY: again
+again:
+	$(BIN)/python -m pytest -m "$(part)" --last-failed --last-failed-no-failures none
+
+check: setup-test bytecode lint
 	$(BIN)/python -m pytest -m "not slow and not browser"
 
 .PHONY: lint
@@ -25,12 +33,20 @@ lint:
 	$(BIN)/lint-imports
 	git ls-files -z | xargs -0 $(BIN)/codespell
 
-bench: setup-test chromium
+bench: setup-test bytecode chromium
 	$(BIN)/python -m benchmarks $(only)
+
+# How often the doctor is right; one case or some: BENCH_CASES="learning rate" make doctor
+doctor: setup-test
+	$(BIN)/python -m benchmarks doctor
 
 # Measure presets that have no result yet, or some: make presets only="CartPole-v1 PPO"
 presets: setup-test
 	$(BIN)/python -m benchmarks.presets --only "$(only)"
+
+# Take a picture of every page in every state into docs/images. Look at them before you commit.
+screenshots: setup-test chromium
+	$(BIN)/python -m tests.browser.screenshots
 
 setup: .venv/.packages assets/built/.done
 
@@ -48,6 +64,10 @@ setup-test: setup .venv/.test-packages
 
 assets/built/.done: assets/package.json assets/build.py | .venv/.packages
 	$(BIN)/python assets/build.py
+
+# Workers are locked in and can't keep what Python compiles: without this, each would do it again.
+bytecode: setup
+	@$(BIN)/python -m compileall -q app storage
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from app.cli import is_command, run_command
 
-if is_command(sys.argv[1:]):  # train, evaluate, runs, export: without the web parts below
+if is_command(sys.argv[1:]):  # train, runs and so on: without the web parts below
     sys.exit(run_command(sys.argv[1:]))
 
 from nicegui import app as nicegui_app
@@ -18,16 +18,41 @@ from app.guard import Guard
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import admin, dashboard, elsewhere, history, login, not_found, profile, register
-from pages.layout import add_shared_head
+from pages import (
+    admin,
+    compare,
+    dashboard,
+    elsewhere,
+    environment,
+    history,
+    home,
+    login,
+    not_found,
+    profile,
+    register,
+    reset,
+    write,
+)
+from pages.layout import (
+    FRAME_SCRIPT,
+    FRAME_SCRIPT_URL,
+    SIGNS_SCRIPT,
+    SIGNS_SCRIPT_URL,
+    add_shared_head,
+)
 from pages.visiting import bind_frames, is_foreign
 
 lab = open_lab(sys.argv[1:])
 
-dashboard.register(lab)  # /, /train, /runs/<id>
+home.register(lab)  # /
+dashboard.register(lab)  # /train, /runs/<id>
 history.register(lab)  # /runs
+compare.register(lab)  # /compare
+environment.register(lab)  # /environments/<id>
+write.register(lab)  # /write, /write/<name>
 login.register(nicegui_app, lab)  # /login, /logout
 register.register(nicegui_app, lab)  # /register
+reset.register(nicegui_app, lab)  # /reset
 elsewhere.register(nicegui_app, lab)  # /auth/...
 profile.register(lab)  # /profile
 admin.register(lab)  # /admin
@@ -35,6 +60,8 @@ not_found.register(nicegui_app)
 nicegui_app.mount("/api", create_api(lab))
 nicegui_app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
 nicegui_app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
+nicegui_app.add_static_file(local_file=FRAME_SCRIPT, url_path=FRAME_SCRIPT_URL)
+nicegui_app.add_static_file(local_file=SIGNS_SCRIPT, url_path=SIGNS_SCRIPT_URL)
 add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
 nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)

@@ -1,4 +1,4 @@
-"""Where the front-end files lie that set-up builds: fonts and the API's documentation."""
+"""Where the front-end files lie that set-up builds: fonts, code editor, API documentation."""
 
 from pathlib import Path
 

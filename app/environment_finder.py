@@ -5,16 +5,18 @@ import json
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from app.environments.catalogue import CATALOGUE, get_environment, remember
+from app.accounts.visitors import Visitor
+from app.environments.catalogue import CATALOGUE, CUSTOM, get_environment, installed_ids, remember
 from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
 from app.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
-from app.training.backend import LocalWorker, ProtocolError, Received, WorkerGoneError
+from app.training.backend import ProtocolError, Received, WorkerGoneError
+from app.training.workers import WorkerPool
 from app.worker import messages
 from storage.run_folder import RunsFolder
 
@@ -41,12 +43,14 @@ class _Kept(msgspec.Struct, frozen=True):
 class EnvironmentFinder:
     """Knows the catalogue, and has everything else described once, in a locked worker."""
 
-    def __init__(self, folder: RunsFolder, *, memory_mb: int) -> None:
+    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
         self._folder = folder
-        self._memory_mb = memory_mb
+        self._pool = pool
         self._one_at_a_time = asyncio.Lock()
         self._kept: list[_Kept] = []
         self._refusals = _Refusals()
+        self.check_sees: Callable[[Visitor, str], None] = lambda _visitor, _env_id: None
+        """Refuses environments that others wrote for themselves."""
 
     async def open(self) -> None:
         """Remember what was described before the server was started."""
@@ -56,7 +60,7 @@ class EnvironmentFinder:
         except msgspec.DecodeError:
             _log.warning("What was known of further environments can't be read; asking again")
         for kept in self._kept:
-            remember(_as_spec(kept.env_id, kept.described), kept.env_kwargs)
+            remember(spec_of(kept.env_id, kept.described), kept.env_kwargs)
 
     async def find(
         self,
@@ -79,6 +83,7 @@ class EnvironmentFinder:
         try:
             return get_environment(env_id, given)
         except UnknownEnvironmentError:
+            _check_is_not_missing(env_id)
             if not may_ask or not _IDS.fullmatch(env_id) or _is_outdated(env_id):
                 raise
         async with self._one_at_a_time:
@@ -91,18 +96,15 @@ class EnvironmentFinder:
 
     async def _learn_of(self, env_id: str, env_kwargs: dict[str, Any]) -> EnvSpec:
         described = await self._ask(env_id, env_kwargs)
-        spec = _as_spec(env_id, described)
+        spec = spec_of(env_id, described)
         remember(spec, env_kwargs)
         self._kept = [*self._kept, _Kept(env_id, env_kwargs, described)][-_MOST_KEPT:]
         await asyncio.to_thread(self._folder.save_environments, msgspec.json.encode(self._kept))
         return spec
 
     async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
-        worker = LocalWorker(memory_mb=self._memory_mb)
         try:
-            async with asyncio.timeout(_WITHIN_S):
-                await worker.start("painter")
-                await worker.receive()
+            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
                 order = messages.Describe(env_id=env_id, env_kwargs=env_kwargs)
                 worker.send(messages.encode(order))
                 said = await worker.receive()
@@ -111,9 +113,6 @@ class EnvironmentFinder:
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
             raise CannotBeTrainedError(env_id, f"the worker was lost, {reason}.") from error
-        finally:
-            worker.kill()
-            await worker.wait()
 
 
 class _Refusals:
@@ -154,6 +153,15 @@ def _check_size(env_kwargs: Mapping[str, Any]) -> None:
         )
 
 
+def _check_is_not_missing(env_id: str) -> None:
+    if env_id.startswith(CUSTOM):
+        raise InputError(
+            f"{env_id[:80]} isn't in this lab. It was written in another one: add its code under "
+            "Write your own, and train on that.",
+            field="env_id",
+        )
+
+
 def _is_outdated(env_id: str) -> bool:
     """Whether it is another version of what the catalogue has; Gymnasium may still know it."""
     name, _, version = env_id.rpartition("-v")
@@ -168,12 +176,13 @@ def _believe(env_id: str, said: Received) -> messages.Described:
         case messages.NotDescribed(is_known=True, why=why) | messages.Failed(reason=why):
             raise CannotBeTrainedError(env_id, why)
         case messages.NotDescribed():
-            raise UnknownEnvironmentError(env_id, CATALOGUE)
+            raise UnknownEnvironmentError(env_id, installed_ids())
         case other:
             raise ProtocolError(f"{type(other).__name__} instead of a description")
 
 
-def _as_spec(env_id: str, found: messages.Described) -> EnvSpec:
+def spec_of(env_id: str, found: messages.Described) -> EnvSpec:
+    """Return what a worker said of an environment as the catalogue says such things."""
     return EnvSpec(
         id=env_id,
         name=env_id,
@@ -198,6 +207,8 @@ def _as_spec(env_id: str, found: messages.Described) -> EnvSpec:
 
 
 def _action_labels(found: messages.Described) -> tuple[str, ...]:
+    if found.action_names:
+        return found.action_names
     if found.n_actions is not None:
         return tuple(f"action {i + 1}" for i in range(min(found.n_actions, _MOST_LABELS)))
     (count,) = found.action_shape if found.action_shape and len(found.action_shape) == 1 else (0,)

@@ -20,6 +20,16 @@ class InputError(ValueError):
         self.field = field
 
 
+class CodeError(InputError):
+    """Code that a person wrote can't be used, and it is seen without running it."""
+
+    code = "invalid_code"
+
+    def __init__(self, message: str, *, line: int, field: str) -> None:
+        super().__init__(f"{field}, line {line}: {message}", field=field)
+        self.line = line
+
+
 class UnknownEnvironmentError(InputError):
     """An environment id is not in the catalogue."""
 
@@ -128,7 +138,7 @@ def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
     return InputError(f"{field} must be {expectation}{got}.", field=field)
 
 
-_NEVER_REPEATED = {"password", "current_password", "hf_token", "setup_code", "invitation"}
+_NEVER_REPEATED = {"password", "current_password", "hf_token", "token", "setup_code", "invitation"}
 
 _EXPECTATIONS = {
     "email": "an e-mail address such as ada@example.org",

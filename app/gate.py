@@ -9,13 +9,13 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.accounts.accounts import Accounts
+from app.accounts.addresses import network_of
 from app.accounts.errors import (
     AccessError,
     ForbiddenError,
     NotNowError,
     NotSignedInError,
     ReadOnlyTokenError,
-    TooManyError,
     UnknownProxyError,
 )
 from app.accounts.rates import OpenStreams, Rate
@@ -25,13 +25,27 @@ from storage.account_records import TokenScope
 from storage.errors import NotWrittenError
 
 _PUBLIC = frozenset(
-    {"/login", "/logout", "/register", "/favicon.ico", "/theme.css", "/api/health", "/robots.txt"}
+    {
+        "/login",
+        "/logout",
+        "/register",
+        "/reset",
+        "/favicon.ico",
+        "/theme.css",
+        "/api/health",
+        "/robots.txt",
+    }
 )
-_PUBLIC_BELOW = ("/assets/", "/api/auth/", "/auth/")
+_PUBLIC_BELOW = ("/api/auth/", "/auth/")
+_FONTS = ".woff2"
+"""Of our files the only ones that the pages of strangers need; the others cost more to send."""
+_NO_PAGES = ("/api/", "/_nicegui", "/assets/", "/theme.css", "/favicon.ico")
 _FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
 _MOST_STREAMS = 300
+_MOST_AT_ONCE = 200
+"""Answers that one person, or the strangers of one address, take their time to read."""
 _STREAM = b"text/event-stream"
 
 
@@ -49,13 +63,18 @@ class Gate:
         is_foreign: Callable[[Scope, Visitor], bool] | None = None,
         strangers: Rate | None = None,
         people: Rate | None = None,
+        pages: Rate | None = None,
     ) -> None:
         self._inner = inner
         self._accounts = accounts
         self._is_foreign = is_foreign
-        self._strangers = strangers or Rate(10, burst=120)
+        # A class behind one router that opens the login page at once has to come in.
+        self._strangers = strangers or Rate(20, burst=300)
         self._people = people or Rate(50, burst=500)
+        # A page costs the event loop as much as a hundred answers of the API, and memory after it.
+        self._pages = pages or Rate(1, burst=30)
         self._streams = OpenStreams(_MOST_STREAMS)
+        self._at_once = OpenStreams(_MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with who asks in `scope["state"]["visitor"]`, or answer it."""
@@ -65,10 +84,7 @@ class Gate:
         state = scope.setdefault("state", {})
         if not self._accounts.is_on:
             state["visitor"] = NO_ACCOUNTS
-            if _came_through_proxy(scope):
-                await _refuse(scope, receive, send, UnknownProxyError())
-            else:
-                await self._inner(scope, receive, send)
+            await self._let_anybody_in(scope, receive, send)
             return
         try:
             shown = await self._shown(scope)
@@ -76,7 +92,21 @@ class Gate:
             state["visitor"] = visitor
             with ExitStack() as held:
                 self._check(scope, visitor, held)
-                await self._serve(scope, receive, send, visitor)
+                await self._serve(scope, receive, _keeping_private(send), visitor)
+        except AccessError as error:
+            await _refuse(scope, receive, send, error)
+
+    async def _let_anybody_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve who has no account: as much as they like, but no crowd of streams."""
+        try:
+            if _came_through_proxy(scope):
+                raise UnknownProxyError
+            with ExitStack() as held:
+                if _is_stream(scope):
+                    # Each kind for itself: pages need a WebSocket, however many streams are open.
+                    counted_as = (network_of(_address(scope)), scope["type"])
+                    held.enter_context(self._streams.one_more(counted_as))
+                await self._inner(scope, receive, send)
         except AccessError as error:
             await _refuse(scope, receive, send, error)
 
@@ -91,7 +121,7 @@ class Gate:
         token, cookie = _secrets(scope)
         shown = token or cookie
         if shown is None or not passes.knows(shown):
-            self._strangers.take(_address(scope))
+            self._strangers.take(network_of(_address(scope)))
         try:
             if token is not None:
                 return await passes.of_token(token)
@@ -103,13 +133,16 @@ class Gate:
         if visitor is None:
             if not _is_public(scope["path"]):
                 raise NotSignedInError
+            held.enter_context(self._at_once.one_more(network_of(_address(scope))))
             return
         if self._is_foreign is not None and self._is_foreign(scope, visitor):
             raise ForbiddenError("This page was opened by somebody else. Load it again.")
         person_id = visitor.me.id
         self._people.take(person_id)
-        if scope["type"] == "websocket" or _asks_for_stream(scope):
-            held.enter_context(self._streams.one_more(person_id))
+        if _asks_for_page(scope):
+            self._pages.take(person_id)
+        counted = self._streams if _is_stream(scope) else self._at_once
+        held.enter_context(counted.one_more(person_id))
         is_reading = scope["type"] == "websocket" or scope["method"] in _READING
         if visitor.shown.scope is TokenScope.READ and not is_reading:
             raise ReadOnlyTokenError
@@ -125,6 +158,19 @@ class Gate:
             await self._inner(scope, receive, answer.send)
         if ended():
             await answer.close(scope)
+
+
+def _keeping_private(send: Send) -> Send:
+    """Keep what one person may see out of what others are given by a proxy that remembers."""
+
+    async def private(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message["headers"]}
+            if b"cache-control" not in names:
+                message["headers"] = [*message["headers"], (b"cache-control", b"private, no-cache")]
+        await send(message)
+
+    return private
 
 
 class _Answer:
@@ -195,11 +241,13 @@ def _secrets(scope: Scope) -> tuple[str | None, str | None]:
     if scope["type"] == "websocket" and b"origin" not in headers:
         # Every browser says where a WebSocket comes from; a program has a token.
         return None, None
-    return None, read_cookie(headers.get(b"cookie", b"").decode("latin-1")) or None
+    cookies = headers.get(b"cookie", b"").decode("latin-1")
+    return None, read_cookie(cookies, scheme=scope["scheme"]) or None
 
 
 def _is_public(path: str) -> bool:
-    return path in _PUBLIC or path.startswith(_PUBLIC_BELOW)
+    is_font = path.startswith("/assets/") and path.endswith(_FONTS)
+    return path in _PUBLIC or path.startswith(_PUBLIC_BELOW) or is_font
 
 
 def _came_through_proxy(scope: Scope) -> bool:
@@ -211,6 +259,14 @@ def _may_end_itself(scope: Scope) -> bool:
     if scope["type"] != "http":
         return False
     return scope["method"] not in _READING or scope["path"].startswith("/auth/")
+
+
+def _asks_for_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and not scope["path"].startswith(_NO_PAGES)
+
+
+def _is_stream(scope: Scope) -> bool:
+    return scope["type"] == "websocket" or _asks_for_stream(scope)
 
 
 def _asks_for_stream(scope: Scope) -> bool:
@@ -242,7 +298,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, error: AccessError
 async def _answer(send: Send, error: AccessError) -> None:
     body = {"code": error.code, "message": str(error), "field": error.field}
     headers = [(b"content-type", b"application/json")]
-    if isinstance(error, TooManyError):
+    if error.retry_after_s is not None:
         headers.append((b"retry-after", str(error.retry_after_s).encode()))
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -9,11 +10,20 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LARGEST_BODY = 1 << 20
-_TOO_LARGE = f"The body is larger than {_LARGEST_BODY >> 20} MiB. Send less."
+_LARGEST_FORM = 16 << 10
+"""For what strangers may send: to take a form of a mebibyte apart would keep everybody waiting."""
+_LARGEST_BUNDLE = 512 << 20
+_BUNDLES = "/api/runs/import"
+_FORMS = ("/login", "/logout", "/register", "/reset", "/auth/", "/api/auth/")
 _BODY_WITHIN_S = 30.0
-_TOO_SLOW = f"The body did not arrive within {_BODY_WITHIN_S:g} s. Send it again."
+_BUNDLE_WITHIN_S = 1_800.0
+_TOO_SLOW = "The body did not arrive in time. Send it again."
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
+_HOST = re.compile(r"(\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
+_ELSEWHERE = frozenset({"cross-site", "same-site"})
+"""Same site is elsewhere, too: it may be another port of this machine."""
+_FOLLOWS_A_LINK = ("navigate", "document")
 
 # NiceGUI's pages need inline scripts and `eval` (Vue templates); nothing comes from elsewhere.
 _CONTENT_SECURITY_POLICY = "; ".join(
@@ -50,8 +60,8 @@ class BodyTooLargeError(HTTPException):
     An HTTPException, because FastAPI calls every other error while it reads a body a 400.
     """
 
-    def __init__(self) -> None:
-        super().__init__(413, _TOO_LARGE)
+    def __init__(self, largest: int) -> None:
+        super().__init__(413, _too_large(largest))
 
 
 class BodyTooSlowError(HTTPException):
@@ -76,30 +86,53 @@ class Guard:
         if scope["type"] not in {"http", "websocket"}:
             await self._inner(scope, receive, send)
             return
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        if problem := self._problem(scope, headers):
+        if problem := self._problem(scope):
             await _refuse(scope, receive, send, *problem)
             return
         try:
             is_http = scope["type"] == "http"
-            counted = _counting(receive, self._body_within_s) if is_http else receive
+            largest = _largest_body(scope)
+            within_s = _BUNDLE_WITHIN_S if scope["path"] == _BUNDLES else self._body_within_s
+            counted = _counting(receive, within_s, largest) if is_http else receive
             await self._inner(scope, counted, _hardening(scope, send))
-        except BodyTooLargeError:
-            await _refuse(scope, receive, send, 413, "too_large", _TOO_LARGE)
+        except BodyTooLargeError as error:
+            await _refuse(scope, receive, send, 413, "too_large", error.detail)
         except BodyTooSlowError:
             await _refuse(scope, receive, send, 408, "too_slow", _TOO_SLOW)
 
-    def _problem(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str, str] | None:
+    def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get(b"host", "").lower()
-        if _without_port(host) not in self._hosts:
+        # Of two, others may believe the one that was not looked at here.
+        is_one = sum(name == b"host" for name, _ in scope["headers"]) == 1
+        if not is_one or _without_port(host) not in self._hosts:
             return 403, "foreign_host", "This server isn't known under that name (RL_LAB_HOSTS)."
-        origin = headers.get(b"origin")
-        if origin is not None and _changes_something(scope) and not _is_same(origin, host):
+        if _is_from_elsewhere(scope, headers, host):
             return 403, "foreign_origin", "Requests from other sites are refused."
-        length = headers.get(b"content-length", "0")
-        if not length.isdecimal() or int(length) > _LARGEST_BODY:
-            return 413, "too_large", _TOO_LARGE
+        length, largest = headers.get(b"content-length", "0"), _largest_body(scope)
+        if not length.isdecimal() or int(length) > largest:
+            return 413, "too_large", _too_large(largest)
         return None
+
+
+def _largest_body(scope: Scope) -> int:
+    if scope["path"] == _BUNDLES:
+        return _LARGEST_BUNDLE
+    return _LARGEST_FORM if scope["path"].startswith(_FORMS) else _LARGEST_BODY
+
+
+def _too_large(largest: int) -> str:
+    size = f"{largest >> 20} MiB" if largest >> 20 else f"{largest >> 10} KiB"
+    return f"The body is larger than {size}. Send less."
+
+
+def _is_from_elsewhere(scope: Scope, headers: dict[bytes, str], host: str) -> bool:
+    """Whether the page of another site asks; following a link from there to here is fine."""
+    origin = headers.get(b"origin")
+    if origin is not None and _changes_something(scope) and not _is_same(origin, host):
+        return True
+    is_link = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == _FOLLOWS_A_LINK
+    return headers.get(b"sec-fetch-site") in _ELSEWHERE and not is_link
 
 
 def _changes_something(scope: Scope) -> bool:
@@ -117,13 +150,12 @@ def _is_same(origin: str, host: str) -> bool:
 
 
 def _without_port(host: str) -> str:
-    """Take `name:8080`, `[::1]:8080` or a bare name apart."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if ":" in host else host
+    """Take `name:8080`, `[::1]:8080` or a bare name apart; empty: it is none of them."""
+    found = _HOST.fullmatch(host)
+    return (found["six"] or found["name"]) if found else ""
 
 
-def _counting(receive: Receive, within_s: float) -> Receive:
+def _counting(receive: Receive, within_s: float, largest: int) -> Receive:
     """Count what a body brings, and wait for its end no longer than for any."""
     received, is_whole = 0, False
     deadline = asyncio.get_running_loop().time() + within_s
@@ -138,8 +170,8 @@ def _counting(receive: Receive, within_s: float) -> Receive:
         if message["type"] == "http.request":
             is_whole = not message.get("more_body", False)
             received += len(message.get("body", b""))
-            if received > _LARGEST_BODY:
-                raise BodyTooLargeError
+            if received > largest:
+                raise BodyTooLargeError(largest)
         return message
 
     return counted

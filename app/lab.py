@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import logging
+import os
 import sys
 import time
 from collections import deque
@@ -11,20 +12,33 @@ from typing import IO
 
 from app.accounts.accounts import Accounts
 from app.accounts.avatars import Avatars
+from app.accounts.code_policy import CodePolicy, CodeRules
 from app.accounts.disk_use import DiskUse
-from app.accounts.personal_trainer import PersonalTrainer
+from app.accounts.personal_trainer import Beside, PersonalTrainer
 from app.accounts.visitors import Visitor
+from app.custom_environments import CustomEnvironments
 from app.environment_finder import EnvironmentFinder
 from app.environments import catalogue
 from app.previews import Previews
+from app.rewards.personal_rewards import PersonalRewards
+from app.rewards.reward_lab import RewardLab
 from app.settings import Settings
+from app.sharing.sharing import Sharing
 from app.storage_thread import StorageThread
 from app.tasks import Tasks
+from app.training.capacity import Admission
+from app.training.evaluation_register import EvaluationRegister
+from app.training.evaluation_shelf import EvaluationShelf
 from app.training.evaluations import Evaluations
 from app.training.sandbox_check import Sandbox, check_sandbox
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
+from app.tryouts.demonstrations import Demonstrations
+from app.tryouts.personal_tryouts import PersonalTryouts
+from app.tryouts.random_scores import RandomScores
+from app.tryouts.tryouts import Tryouts
 from storage.database import open_database
+from storage.records import RunRecord
 
 VERSION = version("rl-lab")
 
@@ -49,38 +63,86 @@ class Lab:
         self._database = self._storage.call(open_database, settings.database_address)
         secret = settings.secret.encode() if settings.secret else _own_secret(settings)
         self.accounts = Accounts(settings, self._storage, secret=secret)
-        self._pool = WorkerPool(warm=settings.warm_workers, memory_mb=settings.worker_memory)
-        self.environments = EnvironmentFinder(folder, memory_mb=settings.worker_memory)
-        limits = self.accounts.directory.limits_of
+        self._pool = WorkerPool(
+            warm=settings.warm_workers,
+            memory_mb=settings.worker_memory,
+            helpers=settings.viewers,
+        )
+        self.environments = EnvironmentFinder(folder, self._pool)
+        self.code = CodePolicy(
+            CodeRules.of(unlocked=settings.unlocked_code, trusted=settings.trusted),
+            self._checked,
+            self.accounts.audit,
+        )
         self.trainer = Trainer(
             settings,
             folder,
             self._storage,
             self._pool,
             self.environments,
-            of_owner=lambda owner: limits(owner).runs_at_once,
+            Admission(
+                lambda owner: self.accounts.directory.limits_of(owner).runs_at_once,
+                self._code_refusal,
+            ),
         )
+        self._pool.is_busy = lambda: self.trainer.active >= (os.cpu_count() or 1)
         self.accounts.administration.limits_changed.subscribe(self.trainer.fill)
         self.disk = DiskUse(folder, self._storage)
-        self.evaluations = Evaluations(self.trainer, self._pool)
-        self.previews = Previews(folder, memory_mb=settings.worker_memory)
-        memory = settings.worker_memory
-        self.avatars = Avatars(folder, self.accounts.profiles, memory_mb=memory)
+        self.evaluations = Evaluations(
+            self.trainer,
+            self._pool,
+            EvaluationRegister(EvaluationShelf(folder, videos_kept=settings.videos_kept)),
+        )
+        self.sharing = Sharing(
+            folder,
+            self._storage,
+            self.environments,
+            self.trainer,
+            self.evaluations,
+            self._pool,
+        )
+        self._open_beside_training(settings)
         self.lag = LagProbe()
         self._sandbox: asyncio.Task[Sandbox] | None = None
+        self._is_open = asyncio.Event()
         self._tasks = Tasks()
         self._opened_at = time.monotonic()
 
+    def _open_beside_training(self, settings: Settings) -> None:
+        """Build what people use before and beside runs."""
+        folder = settings.runs_folder
+        self.previews = Previews(folder, self._pool)
+        self.tryouts = Tryouts(
+            self._pool,
+            self.environments,
+            self.trainer.side_slots,
+            RandomScores(folder),
+            most=settings.viewers,
+            silence_s=settings.worker_silence,
+        )
+        self.demonstrations = Demonstrations(folder)
+        self.custom = CustomEnvironments(folder, self._pool, self.code, self.environments)
+        self.rewards = RewardLab(folder, self._pool, self.environments, self.code)
+        self.avatars = Avatars(folder, self.accounts.profiles, self._pool)
+
     def trainer_for(self, visitor: Visitor) -> PersonalTrainer:
         """Return the trainer as this visitor may use it."""
-        accounts = self.accounts
         return PersonalTrainer(
             self.trainer,
             visitor,
-            directory=accounts.directory,
+            accounts=self.accounts,
             disk=self.disk,
-            audit=accounts.audit,
+            beside=Beside(self.evaluations, self.sharing),
+            code=self.code,
         )
+
+    def tryouts_for(self, visitor: Visitor) -> PersonalTryouts:
+        """Return tryouts as this visitor may use them."""
+        return PersonalTryouts(visitor, self.tryouts, self.demonstrations)
+
+    def rewards_for(self, visitor: Visitor) -> PersonalRewards:
+        """Return the reward lab as this visitor may use it."""
+        return PersonalRewards(visitor, self.rewards, self.code)
 
     @property
     def uptime_s(self) -> float:
@@ -88,7 +150,15 @@ class Lab:
         return round(time.monotonic() - self._opened_at, 1)
 
     async def sandbox(self) -> Sandbox:
-        """Return how well workers are locked in, waiting for the check if need be."""
+        """Return how well workers are locked in, waiting until the lab is open if need be."""
+        await self.opened()
+        return await self._checked()
+
+    async def opened(self) -> None:
+        """Wait until runs of before are marked for what happened to them."""
+        await self._is_open.wait()
+
+    async def _checked(self) -> Sandbox:
         if self._sandbox is None:
             self._sandbox = self._tasks.start(check_sandbox(), name="check the sandbox")
         return await asyncio.shield(self._sandbox)
@@ -96,30 +166,57 @@ class Lab:
     async def open(self) -> None:
         """Check the sandbox, go on with the queue, keep workers warm, draw the missing pictures."""
         self._tasks.start(self.lag.run(), name="lag probe")
-        await self._lock_in()
-        self.accounts.open()
-        self._pool.open()
-        await self.environments.open()
-        await self.trainer.open()
+        try:
+            await self._lock_in()
+            self.accounts.open()
+            self._pool.open()
+            await self._remember()
+            await self.sharing.open()
+            await self.trainer.open()
+        finally:
+            self._is_open.set()
         offered = catalogue.CATALOGUE.values()
         self.previews.prepare(spec.id for spec in offered if spec.is_installed)
 
     async def open_for_one_command(self) -> None:
         """Check the sandbox; whatever waited in the queue before keeps waiting."""
         await self._lock_in()
-        await self.environments.open()
+        await self._remember()
         await self.trainer.open(goes_on=False)
+        self._is_open.set()
+
+    async def _remember(self) -> None:
+        """Read what earlier sittings left."""
+        await self.environments.open()
+        await self.custom.open()
+        await self.evaluations.register.open()
+
+    async def _code_refusal(self, run: RunRecord) -> str | None:
+        """Say why the code in a run may not run here: it may have come when the lock was better."""
+        givers = {run.owner} if run.config.get("reward_code") is not None else set()
+        if run.config.get("env_code") is not None:
+            givers.add(self.custom.owner_of(run.env_id) or run.owner)
+        for giver in givers:
+            reason = await self.code.refusal_of(self.accounts.directory.get(giver))
+            if reason is not None:
+                return reason
+        return None
 
     async def _lock_in(self) -> None:
         _keep_memory_private()
-        sandbox = await self.sandbox()
+        sandbox = await self._checked()
         _log.info("Sandbox: %s %s", sandbox.level, sandbox.open_doors or "")
         self._pool.promised_layers = sandbox.layers
+        await self.code.announce(sandbox)
 
     async def close(self) -> None:
         """End every run and worker, and let go of the runs folder."""
         await self._tasks.cancel()
         await self.previews.close()
+        await self.tryouts.close()
+        await self.rewards.close()
+        await self.sharing.close()
+        await self.evaluations.register.close()
         await self.trainer.close()
         await self._pool.close()
         await self.accounts.close()

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
+from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
+from app.training.workers import WorkerPool
 from app.worker import messages
 from storage.run_folder import RunsFolder
 
@@ -23,9 +24,9 @@ class PreviewError(Exception):
 class Previews:
     """One picture per environment."""
 
-    def __init__(self, folder: RunsFolder, *, memory_mb: int) -> None:
+    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
         self._folder = folder
-        self._memory_mb = memory_mb
+        self._pool = pool
         self._one_at_a_time = asyncio.Lock()
         self._expected: dict[str, asyncio.Event] = {}
         self._tasks = Tasks()
@@ -71,19 +72,13 @@ class Previews:
         return await asyncio.to_thread(self._folder.preview(env_id).is_file)
 
     async def _draw(self, env_ids: Sequence[str]) -> None:
-        worker = LocalWorker(memory_mb=self._memory_mb)
         try:
-            async with asyncio.timeout(_WITHIN_S):
-                await worker.start("painter")
-                await worker.receive()
+            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
                 worker.send(messages.encode(messages.Picture(env_ids=tuple(env_ids))))
                 for env_id in env_ids:
                     await self._keep(env_id, await receive_picture(worker))
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             raise PreviewError(str(error) or "the worker was lost") from error
-        finally:
-            worker.kill()
-            await worker.wait()
 
     async def _keep(self, env_id: str, content: bytes) -> None:
         await asyncio.to_thread(self._folder.save_preview, env_id, content)

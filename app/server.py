@@ -3,13 +3,18 @@
 import errno
 import logging
 import os
+import resource
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
+from starlette.types import ASGIApp
+
 from app.errors import SettingsError
-from app.impatience import ImpatientProtocol
+from app.impatience import protocol_behind
 from app.lab import Lab
 from app.settings import Settings, read_settings
 from storage.errors import StorageError
@@ -18,6 +23,9 @@ RECONNECT_WITHIN_S = 30.0
 """A page that lost its connection for less than this goes on where it was."""
 
 _END_REQUESTS_WITHIN_S = 2
+_LARGEST_MESSAGE = 1 << 20
+"""What a browser may send at once over a WebSocket; as much as in the body of a request."""
+_MOST_FILES = 65_536
 _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
     '<rect width="32" height="32" rx="6" fill="#111"/>'
@@ -31,6 +39,7 @@ def open_lab(arguments: Sequence[str]) -> Lab:
     try:
         settings = read_settings(arguments, os.environ)
         _check_port(settings)
+        _allow_many_connections()
         return Lab(settings)
     except (SettingsError, StorageError) as error:
         _refuse(str(error))
@@ -43,15 +52,20 @@ def run_arguments(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "show": settings.browser and _has_browser(),
         "title": "RL LAB // GYM MANAGER",
+        "language": "en-US",
         "favicon": _FAVICON,
         "reload": False,
         "show_welcome_message": False,
+        # A compiler in the browser that watches every change of the page, for a handful of classes.
+        "tailwind": False,
         # Compression of every WebSocket message costs more than all the rest of sending it.
         "ws_per_message_deflate": False,
+        "ws_max_size": _LARGEST_MESSAGE,
         "reconnect_timeout": RECONNECT_WITHIN_S,
         "timeout_graceful_shutdown": _END_REQUESTS_WITHIN_S,
         "server_header": False,
-        "http": ImpatientProtocol,
+        "gzip_middleware_factory": _compressing,
+        "http": protocol_behind(settings.proxy),
         # uvicorn believes whoever asks from this machine, unless told otherwise.
         "proxy_headers": bool(settings.proxy),
         "forwarded_allow_ips": settings.proxy,
@@ -74,6 +88,21 @@ def announce(lab: Lab) -> None:
         lines.append(f"Set-up code: {code}")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
+
+
+def _compressing(inner: ASGIApp) -> GZipMiddleware:
+    """Compress little: it happens on the event loop, and a metrics file may have gigabytes."""
+    excluded = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/x-ndjson", "application/octet-stream")
+    return GZipMiddleware(inner, compresslevel=4, exclude_content_types=excluded)
+
+
+def _allow_many_connections() -> None:
+    """Hold as many connections and files as the system allows; shells begin with few."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if most == resource.RLIM_INFINITY else min(most, _MOST_FILES)
+    if 0 <= now < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _check_port(settings: Settings) -> None:

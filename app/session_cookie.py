@@ -3,50 +3,61 @@
 from starlette.requests import HTTPConnection, cookie_parser
 from starlette.responses import Response
 
+from app.accounts.openid import FINISHED_WITHIN_S
 from app.accounts.signing_in import SESSION_LASTS, Caller
 
 _NAME = "lab_session"
+_SAFE_NAME = "__Host-lab_session"
+"""Over https: no other host, and nobody who speaks plain http, can plant one of this name."""
 _SHORT = "lab_elsewhere"
-_SHORT_LASTS_S = 600
+_SECURE = frozenset({"https", "wss"})
 
 
 def give_cookie(response: Response, token: str, request: HTTPConnection) -> None:
     """Let a browser show `token` from now on; no script sees it, no other site sends it along."""
+    is_secure = request.url.scheme in _SECURE
     response.set_cookie(
-        _NAME,
+        _SAFE_NAME if is_secure else _NAME,
         token,
         max_age=int(SESSION_LASTS.total_seconds()),
         path="/",
         httponly=True,
         samesite="lax",
-        secure=request.url.scheme in {"https", "wss"},
+        secure=is_secure,
     )
 
 
 def take_cookie(response: Response, request: HTTPConnection) -> None:
     """Let a browser forget what it showed."""
-    is_secure = request.url.scheme in {"https", "wss"}
-    response.delete_cookie(_NAME, path="/", httponly=True, samesite="lax", secure=is_secure)
+    is_secure = request.url.scheme in _SECURE
+    name = _SAFE_NAME if is_secure else _NAME
+    response.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=is_secure)
 
 
-def read_cookie(header: str) -> str | None:
+def read_cookie(header: str, *, scheme: str) -> str | None:
     """Return what a browser shows, from its header of cookies."""
     # Not SimpleCookie: it gives up at what other programs on this host may have set.
-    return cookie_parser(header).get(_NAME)
+    return cookie_parser(header).get(_SAFE_NAME if scheme in _SECURE else _NAME)
 
 
 def give_short_cookie(response: Response, value: str, request: HTTPConnection) -> None:
-    """Let a browser show, when it comes back from elsewhere, that it is the one that left."""
+    """Let a browser keep, encrypted, what it needs when it comes back from elsewhere."""
     response.set_cookie(
         _SHORT,
         value,
-        max_age=_SHORT_LASTS_S,
+        max_age=FINISHED_WITHIN_S,
         path="/auth/",
         httponly=True,
         # Lax, not strict: the way back begins on another site.
         samesite="lax",
-        secure=request.url.scheme in {"https", "wss"},
+        secure=request.url.scheme in _SECURE,
     )
+
+
+def take_short_cookie(response: Response, request: HTTPConnection) -> None:
+    """Let a browser forget what it kept: it is used."""
+    is_secure = request.url.scheme in _SECURE
+    response.delete_cookie(_SHORT, path="/auth/", httponly=True, samesite="lax", secure=is_secure)
 
 
 def read_short_cookie(request: HTTPConnection) -> str:

@@ -52,7 +52,11 @@ class Settings:
     worker_memory: int = 3072
     worker_silence: float = 60.0
     keep_checkpoints: int = 3
+    videos_kept: int = 3
+    clips: int = 20
     auto_resume: bool = False
+    trusted: tuple[str, ...] = ()
+    unlocked_code: bool = False
 
     @property
     def runs_folder(self) -> RunsFolder:
@@ -256,7 +260,7 @@ SETTINGS: tuple[Setting, ...] = (
         field="viewers",
         variable="RL_LAB_VIEWERS",
         flag=None,
-        help="runs that can be watched live at once",
+        help="runs and environments that can be watched or tested at once; tests come first",
     ),
     Setting(
         field="worker_memory",
@@ -277,10 +281,34 @@ SETTINGS: tuple[Setting, ...] = (
         help="how many of its newest checkpoints each run keeps",
     ),
     Setting(
+        field="videos_kept",
+        variable="RL_LAB_KEEP_EVALUATIONS",
+        flag=None,
+        help="how many of its newest videos each run keeps; pinned ones stay anyway",
+    ),
+    Setting(
+        field="clips",
+        variable="RL_LAB_CLIPS",
+        flag=None,
+        help="moments of each run that the time machine keeps as clips; 0 switches it off",
+    ),
+    Setting(
         field="auto_resume",
         variable="RL_LAB_AUTO_RESUME",
         flag=None,
         help="let interrupted runs go on by themselves when the server starts (1) or not (0)",
+    ),
+    Setting(
+        field="trusted",
+        variable="RL_LAB_TRUSTED",
+        flag=None,
+        help="addresses of people who may give code where the sandbox is partial, like admins",
+    ),
+    Setting(
+        field="unlocked_code",
+        variable="RL_LAB_UNLOCKED_CODE",
+        flag=None,
+        help="run administrators' code with the server's rights where there is no sandbox (1)",
     ),
 )
 
@@ -292,6 +320,8 @@ _LEAST = {
     "worker_memory": 512,
     "worker_silence": 5,
     "keep_checkpoints": 1,
+    "videos_kept": 1,
+    "clips": 0,
     "bcrypt_cost": 4,
 }
 _MOST = {
@@ -300,6 +330,7 @@ _MOST = {
     "workers": 256,
     "warm_workers": 16,
     "viewers": 64,
+    "clips": 100,
 }
 
 
@@ -333,7 +364,7 @@ class SentenceParser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    others = "\n".join(f"  {name:10}{does}" for name, does in COMMANDS.items())
+    others = "\n".join(f"  {name:16}{does}" for name, does in COMMANDS.items())
     parser = SentenceParser(
         prog="python main.py",
         description="Serve the lab on a web page.",

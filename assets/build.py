@@ -1,4 +1,7 @@
-"""Bring fonts and the API's documentation from npm into assets/built, once, at set-up."""
+"""Bring fonts, the code editor and the API's documentation from npm into assets/built, at set-up.
+
+What only tests use stays in assets/node_modules, which isn't served.
+"""
 
 import os
 import shutil
@@ -22,19 +25,38 @@ FILES = {
     "swagger-ui.css": "swagger-ui-dist/swagger-ui.css",
     "swagger-ui.LICENSE": "swagger-ui-dist/LICENSE",
     "swagger-ui.NOTICE": "swagger-ui-dist/NOTICE",
+    "monaco/LICENSE": "monaco-editor/LICENSE",
+    "monaco/ThirdPartyNotices.txt": "monaco-editor/ThirdPartyNotices.txt",
 }
+BUNDLES = {
+    "monaco/index.js": HERE / "monaco.js",
+    "monaco/editor.worker.js": MODULES / "monaco-editor/esm/vs/editor/editor.worker.js",
+}
+ESBUILD = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
+FONTS = ("--loader:.ttf=file", "--asset-names=[name]")
 
 
 def main() -> None:
-    """Install the npm packages and copy the files that the pages use."""
+    """Install the npm packages, copy the files that the pages use, and bundle the editor."""
     npm = find_npm() or install_npm()
     arguments = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
     subprocess.run([npm, *arguments, "--loglevel=error"], cwd=HERE, check=True, env=environment())
     shutil.rmtree(BUILT, ignore_errors=True)
     BUILT.mkdir()
+    (BUILT / "monaco").mkdir()
     for name, source in FILES.items():
         shutil.copyfile(MODULES / source, BUILT / name)
+    for name, entry in BUNDLES.items():
+        bundle(entry, BUILT / name)
     (BUILT / ".done").touch()
+
+
+def bundle(entry: Path, target: Path) -> None:
+    """Make one file of a module and all that it imports, with its styles and fonts beside it."""
+    # By node: what lies in .bin differs between systems.
+    node = shutil.which("node", path=environment()["PATH"]) or "node"
+    command = [node, MODULES / "esbuild" / "bin" / "esbuild", entry, f"--outfile={target}"]
+    subprocess.run([*command, *ESBUILD, *FONTS], cwd=HERE, check=True, env=environment())
 
 
 def find_npm() -> str | None:

@@ -4,14 +4,12 @@ Same hyperparameters and number of environments, one thread, each training in a 
 and in turn. Plain means as SB3's documentation has it: `make_vec_env` and the algorithm's class.
 """
 
-import json
 import statistics
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.lab import ROOT, Speed, progress, wish
+from app.environments.envpool import ENVPOOL
+from benchmarks.lab import Speed, progress, speed_of, wish
 
 ROUNDS = wish("ROUNDS", 5)
 PERCENT = wish("PERCENT", 100)
@@ -42,6 +40,8 @@ ZOO_LUNARLANDER = {
     "exploration_final_eps": 0.1,
     "net_arch": [256, 256],
 }
+EARLY = {"learning_starts": 100}
+"""So that nearly all of it is learning; the other values are SB3's, batches of 256 included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Case:
     hyperparameters: dict[str, Any]
     steps: int
     target: float | None = None
+    simulator: str = "gymnasium"
 
     def speed(self, way: str, seed: int) -> Speed:
         """Do it in a process of its own."""
@@ -63,17 +64,21 @@ class Case:
             "total_timesteps": self.steps * PERCENT // 100,
             "seed": seed,
         }
-        command = [sys.executable, "-m", "benchmarks.one_training", way, json.dumps(request)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        return Speed(*map(float, done.stdout.split()))
+        if way != "plain":
+            request["wrappers"] = {"simulator": self.simulator}
+        return speed_of(way, **request)
 
 
 CASES = (
     Case("PPO", "CartPole-v1", SB3_PPO, 32_768, target=6.0),
     Case("PPO", "LunarLander-v3", SB3_PPO, 32_768, target=5.0),
+    Case("PPO", "LunarLander-v3", SB3_PPO, 32_768, target=8.0, simulator="envpool"),
     Case("A2C", "CartPole-v1", {}, 40_000),
     Case("DQN", "CartPole-v1", ZOO_CARTPOLE, 10_000, target=2.5),
     Case("DQN", "LunarLander-v3", ZOO_LUNARLANDER, 4_000, target=2.5),
+    Case("SAC", "Pendulum-v1", EARLY, 1_000),
+    Case("TD3", "Pendulum-v1", EARLY, 1_500),
+    Case("TQC", "Pendulum-v1", EARLY, 600),
 )
 
 
@@ -83,19 +88,24 @@ def run() -> None:
     print("| training | plain SB3 steps/s | fast engine steps/s | ratio | target | stepping/s |")
     print("|---|---|---|---|---|---|")
     for case in CASES:
+        if case.simulator == "envpool" and not ENVPOOL.is_installed:
+            print(f"| {case.algorithm} on {case.env_id}, EnvPool | it is not installed here |")
+            continue
         _measure(case)
 
 
 def _measure(case: Case) -> None:
-    found: dict[str, list[Speed]] = {"plain": [], "fast": [], "stepping": []}
+    found: dict[str, list[Speed]] = {"plain": [], "ours": [], "stepping": []}
     name = f"{case.algorithm} on {case.env_id}"
+    if case.simulator == "envpool":
+        name += ", EnvPool"
     for seed in range(1, ROUNDS + 1):
         progress(seed - 1, ROUNDS, name)
         for way, speeds in found.items():
             speeds.append(case.speed(way, seed))
     progress(ROUNDS, ROUNDS, name)
-    pairs = zip(found["fast"], found["plain"], strict=True)
-    ratio = statistics.median(fast.per_cpu_second / plain.per_cpu_second for fast, plain in pairs)
+    pairs = zip(found["ours"], found["plain"], strict=True)
+    ratio = statistics.median(our.per_cpu_second / plain.per_cpu_second for our, plain in pairs)
     speeds = [
         f"{statistics.median(one.per_cpu_second for one in found[way]):,.0f}" for way in found
     ]

@@ -46,6 +46,6 @@ def _seconds_to_picture(browser: Browser, lab: MeasuredLab) -> float:
     page.locator(".lab-stage-badge", has_text="training").wait_for(timeout=60_000)
     took = time.perf_counter() - began
     page.get_by_role("button", name="Stop", exact=True).click()
-    page.get_by_label("Live feed").get_by_text("stopped").wait_for(timeout=60_000)
+    page.get_by_label("Live feed").get_by_text("stopped", exact=True).wait_for(timeout=60_000)
     page.close()
     return took

@@ -1,6 +1,7 @@
 """A lab to measure, in a process of its own, and people who watch it."""
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -35,8 +36,9 @@ class Speed:
 class MeasuredLab:
     """A running server and the calls that a benchmark makes."""
 
-    def __init__(self, url: str, pid: int) -> None:
+    def __init__(self, url: str, pid: int, folder: Path) -> None:
         self.url = url
+        self.folder = folder
         self.pid = pid
         self.api = httpx.Client(base_url=f"{url}/api", timeout=60)
 
@@ -112,7 +114,7 @@ def measured_lab(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        lab = MeasuredLab(f"http://127.0.0.1:{port}", process.pid)
+        lab = MeasuredLab(f"http://127.0.0.1:{port}", process.pid, Path(folder))
         try:
             while True:
                 with contextlib.suppress(httpx.TransportError):
@@ -127,10 +129,10 @@ def measured_lab(
             process.wait()
 
 
-def bare_speed(env_id: str, algorithm: str, timesteps: int, seed: int) -> Speed:
-    """Train without the app, in a process of its own."""
-    what = [env_id, algorithm, str(timesteps), str(seed)]
-    command = [sys.executable, "-m", "benchmarks.bare_sb3", *what]
+def speed_of(way: str, *, cold: bool = False, **wishes: Any) -> Speed:
+    """Train without the app, in a process of its own; see `one_training`."""
+    command = [sys.executable, "-m", "benchmarks.one_training", way, json.dumps(wishes)]
+    command += ["cold"] * cold
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return Speed(*map(float, done.stdout.split()))
 

@@ -1,8 +1,9 @@
 """One training in a process of its own, one thread, without the lab around it.
 
-`python -m benchmarks.one_training WAY REQUEST` prints steps per second, and steps per second of
-processor time. WAY is `plain` (Stable-Baselines3 as its documentation has it), `fast` (the fast
-engine on the lab's environments) or `stepping` (the lab's environments alone, random actions).
+`python -m benchmarks.one_training WAY REQUEST [cold]` prints steps per second, and steps per second
+of processor time. WAY is `plain` (Stable-Baselines3 as its documentation has it), `ours` (the
+engine that the lab would take, on its environments) or `stepping` (the lab's environments alone,
+random actions). Cold means from the first step on, as a run of the lab is measured.
 """
 
 import os
@@ -24,8 +25,8 @@ from app.worker.models import build_model
 from app.worker.pipeline import make_training_envs
 
 
-def main(way: str, request: RunRequest) -> None:
-    """Warm up, then measure."""
+def main(way: str, request: RunRequest, *, cold: bool) -> None:
+    """Measure one way to do what `request` asks for."""
     torch.set_num_threads(1)
     config = RunConfig.from_request(request)
     setup = config.setup()
@@ -35,7 +36,7 @@ def main(way: str, request: RunRequest) -> None:
     else:
         envs = make_training_envs(setup, config.n_envs)
     if way == "stepping":
-        _measure(lambda steps: _play(envs, steps), config.total_timesteps)
+        _warm_up_and_measure(lambda steps: _play(envs, steps), config.total_timesteps)
         return
     model = build_model(setup, envs, seed=config.seed)
 
@@ -44,11 +45,16 @@ def main(way: str, request: RunRequest) -> None:
         model.learn(steps, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         return model.num_timesteps - before
 
-    _measure(learn, config.total_timesteps)
+    measure = _measure if cold else _warm_up_and_measure
+    measure(learn, config.total_timesteps)
+
+
+def _warm_up_and_measure(do: Callable[[int], int], steps: int) -> None:
+    do(min(2_000, steps // 10))
+    _measure(do, steps)
 
 
 def _measure(do: Callable[[int], int], steps: int) -> None:
-    do(min(2_000, steps // 10))
     began, used = time.perf_counter(), time.process_time()
     done = do(steps)
     took, used = time.perf_counter() - began, time.process_time() - used
@@ -66,4 +72,4 @@ def _play(envs: VecEnv, steps: int) -> int:
     return rounds * envs.num_envs
 
 
-main(sys.argv[1], RunRequest.model_validate_json(sys.argv[2]))
+main(sys.argv[1], RunRequest.model_validate_json(sys.argv[2]), cold="cold" in sys.argv[3:])

@@ -62,6 +62,7 @@ def measure(key: str, seed: int) -> dict[str, float]:
     from app.worker.evaluate import play_episodes
     from app.worker.models import build_model, load_weights, save_weights
     from app.worker.pipeline import make_evaluation_envs, make_training_envs
+    from app.worker.playing import Player
 
     torch.set_num_threads(1)
     env_id, algorithm, name = key.split()
@@ -77,7 +78,8 @@ def measure(key: str, seed: int) -> dict[str, float]:
     judged = make_evaluation_envs(setup)
     assert not isinstance(judged, VecNormalize) or not judged.training
     load_weights(model, judged, save_weights(model, envs))
-    found = play_episodes(model, judged, EPISODES, seed=UNSEEN, deterministic=True)
+    player = Player(model, judged, deterministic=True)
+    found = play_episodes(player, EPISODES, seed=UNSEEN)
     return {
         "seed": seed,
         "score": round(sum(found.returns) / EPISODES, 2),

@@ -1,9 +1,14 @@
-"""Do two trainings on two cores do twice the work of one?"""
+"""Do two trainings on two cores do twice the work of one?
+
+Beside them two processes without the lab, alone and at once: cores that share caches, memory or
+a power budget don't do twice the work of one, whoever uses them.
+"""
 
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.lab import MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import MeasuredLab, measured_lab, progress, speed_of, wish
 
 TASKS = ("CartPole-v1", "LunarLander-v3")
 TIMESTEPS = wish("TIMESTEPS", 200_000)
@@ -14,28 +19,44 @@ _WARM_AGAIN_S = 20
 def run() -> None:
     """Print the steps per second of one run, of two at once together, and the ratio."""
     print(f"PPO, {TIMESTEPS:,} steps each, {ROUNDS} rounds in turn, medians\n")
-    print("| environment | one run, steps/s | two at once, together | ratio |")
-    print("|---|---|---|---|")
+    print(
+        "| environment | one run, steps/s | two at once, together | ratio | ratio without the lab |"
+    )
+    print("|---|---|---|---|---|")
     with measured_lab(RL_LAB_WORKERS="2", RL_LAB_WARM_WORKERS="2") as lab:
         for env_id in TASKS:
             _measure(lab, env_id)
 
 
 def _measure(lab: MeasuredLab, env_id: str) -> None:
-    alone, together = [], []
+    alone, together, ratios, bare = [], [], [], []
     for seed in range(1, ROUNDS + 1):
         progress(seed - 1, ROUNDS, env_id)
         alone.append(_speed(lab, env_id, seed, runs=1))
         together.append(_speed(lab, env_id, seed, runs=2))
+        ratios.append(together[-1] / alone[-1])
+        bare.append(_bare_speed(env_id, seed, runs=2) / _bare_speed(env_id, seed, runs=1))
     progress(ROUNDS, ROUNDS, env_id)
-    ratio = statistics.median(both / one for both, one in zip(together, alone, strict=True))
-    one, both = statistics.median(alone), statistics.median(together)
-    print(f"| {env_id} | {one:,.0f} | {both:,.0f} | {ratio:.2f} |", flush=True)
+    speeds = (f"{statistics.median(column):,.0f}" for column in (alone, together))
+    shares = (f"{statistics.median(column):.2f}" for column in (ratios, bare))
+    print(f"| {' | '.join((env_id, *speeds, *shares))} |", flush=True)
 
 
 def _speed(lab: MeasuredLab, env_id: str, seed: int, *, runs: int) -> float:
     time.sleep(_WARM_AGAIN_S)
-    wishes = {"env_id": env_id, "algorithm": "PPO", "total_timesteps": TIMESTEPS}
-    started = [lab.start(**wishes, seed=seed + n) for n in range(runs)]
+    started = [lab.start(**_wishes(env_id, seed + n)) for n in range(runs)]
     done = [lab.wait(run_id) for run_id in started]
     return sum(run["timesteps"] / run["elapsed_s"] for run in done)
+
+
+def _bare_speed(env_id: str, seed: int, *, runs: int) -> float:
+    def train(n: int) -> float:
+        return speed_of("ours", cold=True, **_wishes(env_id, seed + n)).per_second
+
+    with ThreadPoolExecutor(runs) as several:
+        return sum(several.map(train, range(runs)))
+
+
+def _wishes(env_id: str, seed: int) -> dict[str, str | int]:
+    what = {"env_id": env_id, "algorithm": "PPO"}
+    return {**what, "total_timesteps": TIMESTEPS, "seed": seed}

@@ -25,7 +25,7 @@ class AuditTable:
         self._table = Table("When", "Who", "What", "About", "From")
         self._refusal = Refusal()
         self._more = ui.button("Show more", on_click=self._show_more, color=None)
-        self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
+        self._more.props("unelevated").classes("lab-button lab-quiet lab-compact lab-more")
 
     async def refresh(self) -> None:
         """Show the newest entries."""

@@ -23,7 +23,7 @@ class EnvironmentPicker:
         self._specs = {spec.id: spec for spec in specs}
         self.value = specs[0]
         self._text = ui.input(placeholder="Search", on_change=self._search)
-        self._text.props('dense outlined clearable aria-label="Search"').classes("w-full")
+        self._text.props('dense outlined clearable aria-label="Search"').classes("lab-full")
         self._text.on("keydown.enter", self._take_found)
         with (
             ui.element("div")
@@ -47,6 +47,18 @@ class EnvironmentPicker:
         self._mark()
         self._on_pick(spec)
 
+    def bring_up(self, spec: EnvSpec) -> None:
+        """Choose `spec`, with or without a card so far, and bring its card into sight."""
+        self._add_card(spec)
+        self.pick(spec)
+        self._cards[spec.id].run_method("scrollIntoView", {"block": "nearest"})
+
+    def _add_card(self, spec: EnvSpec) -> None:
+        if spec.id not in self._cards:
+            self._specs[spec.id] = spec
+            with self._list:
+                self._cards[spec.id] = self._card(spec)
+
     async def _use_id(self) -> None:
         """Take an environment that has no card; a worker says what it is like."""
         self._use.props("loading")
@@ -57,10 +69,7 @@ class EnvironmentPicker:
             return
         finally:
             self._use.props(remove="loading")
-        if spec.id not in self._cards:
-            self._specs[spec.id] = spec
-            with self._list:
-                self._cards[spec.id] = self._card(spec)
+        self._add_card(spec)
         self._text.set_value(spec.id)
         self.pick(spec)
 

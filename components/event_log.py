@@ -15,7 +15,9 @@ class EventLog:
 
     def __init__(self) -> None:
         self._empty = EmptyState("No events yet", "Start training to see what happens.")
-        self._list = ui.element("ul").classes("lab-log").props('role="log" aria-label="Events"')
+        with ui.element("div").props('role="log" aria-label="Events"').classes("lab-full"):
+            # It scrolls, so that who has no mouse must be able to get there.
+            self._list = ui.element("ul").classes("lab-log").props("tabindex=0")
         self._newest = 0
 
     def clear(self) -> None:

@@ -10,16 +10,19 @@ export default {
       <canvas ref="canvas" v-show="header" role="img" :aria-label="spoken"></canvas>
       <img v-show="!header && still" :src="still" alt="">
       <div class="lab-stage-badges" v-if="header">
-        <span class="lab-stage-badge" title="The newest policy plays an episode of its own beside the training">{{ live ? header.kind : "last picture" }}</span>
-        <span class="lab-stage-badge">Episode {{ header.episode }}</span>
+        <span class="lab-stage-badge" :title="meaning">{{ live ? header.kind : "last picture" }}</span>
+        <span class="lab-stage-badge">Episode {{ header.episode }}{{ header.episodes ? "/" + header.episodes : "" }}</span>
         <span class="lab-stage-badge">Reward {{ signed(header.return) }}</span>
-        <span class="lab-stage-badge" v-if="live && fps !== null && fps < ${SLOW_FPS}">{{ fps }} pictures/s</span>
+        <span class="lab-stage-badge" v-if="live && header.kind !== 'preview' && fps !== null && fps < ${SLOW_FPS}">{{ fps }} {{ fps === 1 ? "picture" : "pictures" }}/s</span>
       </div>
       <div class="lab-stage-note" v-if="note"><span>{{ note }}</span></div>
     </div>`,
   props: { url: String, still: String, note: String, live: Boolean },
   data: () => ({ header: null, fps: null }),
   computed: {
+    meaning() {
+      return this.header.kind === "training" ? "The newest policy plays an episode of its own beside the training" : "";
+    },
     spoken() { return `Live picture of the agent, episode ${this.header?.episode ?? "-"}`; },
   },
   watch: {
@@ -50,7 +53,9 @@ export default {
       clearTimeout(this.retrying);
       const socket = this.socket;
       this.socket = null;
-      socket?.close();
+      // One that is still being opened is closed then: browsers complain if it is cut short.
+      if (socket?.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+      else socket?.close();
     },
     // Nobody looks at a hidden tab, so it doesn't keep the pictures coming.
     reconnect() {

@@ -8,18 +8,24 @@ from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 from nicegui.elements.mixins.value_element import ValueElement
 
-from app.algorithms.schedule import read_schedule
+from app.algorithms.schedule import Schedule, read_schedule
 from app.algorithms.spec import Hyperparameter
+from app.errors import InputError
 from app.parameters import Parameter
+from components.explain import with_hint
+from components.schedule_curve import ScheduleCurve
 
 Field = TypeVar("Field", bound=ValidationElement[Any])
 
 _WITH_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _TEXT_PROPS = "dense outlined hide-bottom-space"
+_SCHEDULE = "0.001 -> 0"
+_LONGEST = 1_000
+"""Of what is taken back from a browser."""
 
 
 class HyperparameterField:
-    """Shows the default, takes what a person types, and says what is wrong with it."""
+    """Shows the default, takes what a person types, says what is wrong with it, and goes back."""
 
     def __init__(
         self,
@@ -30,17 +36,30 @@ class HyperparameterField:
     ) -> None:
         self._parameter = parameter
         self._label = label or parameter.name
+        self._on_change = on_change
         self._is_schedulable = isinstance(parameter, Hyperparameter) and parameter.schedulable
-        self.element = self._make(on_change)
+        self._undo: ui.button | None = None
+        self._curve: ScheduleCurve | None = None
+        self.words = f"{self._label} {parameter.name} {parameter.description}".lower()
+        """What the field can be found by."""
+        with ui.element("div").classes("lab-knob") as self._box:
+            self.element = self._make()
         self.element.props(f'aria-label="{self._label}"').mark(parameter.name)
         hint = " Or a schedule: 1e-3 -> 0." if self._is_schedulable else ""
         with self.element:
             ui.tooltip(parameter.description + hint).props("delay=400")
+        if isinstance(self.element, ValidationElement):
+            with_hint(self.element, parameter.description + hint)
+        else:
+            ui.label(parameter.description).classes("lab-explained")
+        self._base, self._base_shown = self.value, self.element.value
 
     @property
     def value(self) -> object:
         """What was typed, in the hyperparameter's type where it can be read so."""
         raw = self.element.value
+        if raw is None:
+            raw = ""
         if not isinstance(raw, str) or self._parameter.type in ("choice", "text"):
             return raw
         if not raw.strip():
@@ -56,32 +75,115 @@ class HyperparameterField:
         """Whether anything was typed."""
         return self.element.value not in ("", None)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether it is another value than was filled in."""
+        return self.value != self._base
+
     def set(self, value: object) -> None:
-        """Show a value as a person would type it."""
+        """Show a value as a person would type it; it is what the field goes back to."""
         element: ValueElement[Any] = self.element
         is_plain = self._parameter.type in ("bool", "choice")
         element.set_value(value if is_plain else write_value(value))
+        self._base, self._base_shown = self.value, self.element.value
+        self._show_state()
+
+    def recall(self, shown: object) -> None:
+        """Show again what was typed before; what can't have been is left out."""
+        match self._parameter.type:
+            case "bool":
+                fits = isinstance(shown, bool)
+            case "choice":
+                fits = shown in (self._parameter.choices or ())
+            case _:
+                fits = isinstance(shown, str) and len(shown) <= _LONGEST
+        if fits:
+            element: ValueElement[Any] = self.element
+            element.set_value(shown)
 
     def clear(self) -> None:
         """Show nothing."""
-        element: ValueElement[Any] = self.element
-        element.set_value("")
+        self.set("")
+
+    def problem(self, field: str) -> InputError | None:
+        """Return what is wrong with the value alone, if anything is."""
+        value = self.value
+        if self._is_schedulable and isinstance(value, str) and self._schedule is None:
+            # What the API says names forms that only programs write.
+            return InputError(
+                f"{self._label}: {self._parameter.expectation}, or {_SCHEDULE}.", field=field
+            )
+        try:
+            self._parameter.check(value, field=field)
+        except InputError as error:
+            return error
+        return None
 
     def say(self, error: str | None) -> None:
         """Show an error under the field, or none; a checkbox has no room for one."""
         if isinstance(self.element, ValidationElement):
             self.element.error = error
 
-    def _make(self, on_change: Callable[[], object]) -> ui.input | ui.select | ui.checkbox:
+    def set_visibility(self, visible: bool) -> None:
+        """Show or hide it."""
+        self._box.set_visibility(visible)
+
+    def delete(self) -> None:
+        """Take it off the page."""
+        self._box.delete()
+
+    def _changed(self) -> None:
+        self._show_state()
+        self._on_change()
+
+    def _show_state(self) -> None:
+        """Mark a value that was changed, and draw one that will change."""
+        is_changed = self.is_changed
+        self._box.classes(
+            add="is-changed" if is_changed else "", remove="" if is_changed else "is-changed"
+        )
+        if is_changed and self._undo is None:
+            self._undo = self._make_undo()
+        if self._undo is not None:
+            self._undo.set_visibility(is_changed)
+        schedule = self._schedule
+        if schedule is not None and self._curve is None:
+            with self._box:
+                self._curve = ScheduleCurve()
+        if self._curve is not None:
+            self._curve.show(schedule)
+
+    @property
+    def _schedule(self) -> Schedule | None:
+        value = self.value
+        return read_schedule(value) if self._is_schedulable and isinstance(value, str) else None
+
+    def _make_undo(self) -> ui.button:
+        with self._box:
+            undo = ui.button("Undo", on_click=self._go_back, color=None)
+            undo.props(f'flat dense no-caps aria-description="{self._label}"').classes(
+                "lab-undo-one"
+            )
+            with undo:
+                ui.tooltip("Back to what the preset or the default has")
+        return undo
+
+    def _go_back(self) -> None:
+        element: ValueElement[Any] = self.element
+        element.set_value(self._base_shown)
+
+    def _make(self) -> ui.input | ui.select | ui.checkbox:
         name, default = self._label, self._parameter.default
         match self._parameter.type:
             case "bool":
-                return ui.checkbox(name, value=bool(default), on_change=on_change).props("dense")
+                box = ui.checkbox(name, value=bool(default), on_change=self._changed)
+                return box.props("dense")
             case "choice":
                 choices = list(self._parameter.choices or ())
-                select = ui.select(choices, label=name, value=default, on_change=on_change)
+                select = ui.select(choices, label=name, value=default, on_change=self._changed)
                 return checked_elsewhere(select).props(_TEXT_PROPS)
-        field = checked_elsewhere(ui.input(name, value=write_value(default), on_change=on_change))
+        text = write_value(default)
+        field = checked_elsewhere(ui.input(name, value=text, on_change=self._changed))
         hint = "off" if self._parameter.nullable else ""
         return field.props(f'{_TEXT_PROPS} placeholder="{hint}" autocomplete=off')
 
@@ -123,7 +225,7 @@ def write_value(value: object) -> str:
     """Write a value as a person would type it."""
     if value is None:
         return ""
-    if isinstance(value, dict):
+    if isinstance(value, dict | Schedule):
         return str(read_schedule(value))
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))

@@ -1,13 +1,18 @@
 """The live feed: the stage, what it shows, and the button that ends it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from nicegui import ui
 
 from app.training.feed import RunFeed
+from components.evaluation_desk import EvaluationDesk
+from components.evaluation_video import EvaluationVideo
+from components.explain import explained
 from components.frame_stream import FrameStream
 from components.hyperparameter_field import write_value
 from components.progress import ProgressBar
+from components.record_button import RecordButton
+from components.run_actions import Allowed, Handlers, RunActions
 from components.status_badge import StatusBadge
 from storage.records import RunRecord, RunStatus
 
@@ -26,56 +31,67 @@ class LiveFeed:
         self,
         head: ui.element,
         *,
-        on_pause: Callable[[], Awaitable[None]],
-        on_resume: Callable[[], Awaitable[None]],
-        on_stop: Callable[[], Awaitable[None]],
+        on: Handlers,
         on_reset: Callable[[], None],
+        desk: EvaluationDesk,
     ) -> None:
         self._on_reset = on_reset
+        self._desk = desk
         with head:
             self._badge = StatusBadge()
+            self._record = RecordButton(desk)
             with _button("Reset", self._reset, "lab-quiet"):
                 ui.tooltip("Clear the view. Nothing is deleted.")
-            self._pause = _button("Pause", on_pause, "lab-quiet")
-            self._resume = _button("Resume", on_resume, "lab-quiet")
-            self._stop = _button("Stop", on_stop, "lab-danger")
         self._facts = ui.label().classes("lab-facts lab-mono")
         self._stage = FrameStream()
+        self._video = EvaluationVideo(on_back=desk.back_to_live)
+        with ui.element("div").classes("lab-explained lab-padded"):
+            explained("live_feed")
+        self._actions = RunActions(on)
         self._progress = ProgressBar()
         with ui.element("div").classes("lab-downloads") as self._downloads:
             self._model = ui.element("a").classes("lab-mono")
             with self._model:
-                ui.label("Download model.zip").classes("inline")
+                ui.label("Download model.zip").classes("lab-inline")
             ui.label("A plain Stable-Baselines3 file.").classes("lab-small")
-        self._error = ui.label().classes("lab-error px-4 pb-3").props('role="alert"')
+        self._error = ui.label().classes("lab-error lab-padded").props('role="alert"')
 
-    def show(self, feed: RunFeed | None, *, chosen_env_id: str) -> None:
-        """Show a run, or the chosen environment while there is none."""
+    def show(
+        self,
+        feed: RunFeed | None,
+        *,
+        chosen_env_id: str,
+        place: int | None = None,
+        allowed: Allowed = Allowed.ALL,
+    ) -> None:
+        """Show a run, or the chosen environment while there is none.
+
+        `place` is the one it has in the queue, `allowed` what may be done with it.
+        """
         run = feed.run if feed else None
         env_id = run.env_id if run else chosen_env_id
+        video, test = self._desk.on_stage, self._desk.under_way
+        self._video.show(video, run)
+        self._stage.set_visibility(video is None)
         self._stage.show(
-            url=f"/api/runs/{run.id}/frames" if run else None,
+            # Nobody looks at what a video covers.
+            url=f"/api/runs/{run.id}/frames" if run and video is None else None,
             still=f"/api/environments/{env_id}/preview.png",
-            note=_note(feed),
-            live=run is not None and run.status is RunStatus.RUNNING,
+            note=_note(feed) if test is None else None,
+            live=run is not None and (run.status is RunStatus.RUNNING or test is not None),
         )
         self._badge.show(run.status if run else None)
-        self._progress.show(run)
+        self._progress.show(run, place=place)
         self._downloads.set_visibility(feed is not None and feed.has_model)
         if run is not None:
             self._model.props(f'href="/api/runs/{run.id}/artifacts/model.zip" download')
-        self._show_buttons(feed)
+        self._record.show(feed, may_change=feed is not None and self._desk.may_change(feed))
+        self._actions.show(feed, allowed)
         self._facts.set_text(_facts(run) if run else "")
         self._facts.set_visibility(run is not None)
         error = "This run was deleted." if feed and feed.is_deleted else run.error if run else None
         self._error.set_text(error or "")
         self._error.set_visibility(bool(error))
-
-    def _show_buttons(self, feed: RunFeed | None) -> None:
-        status = feed.run.status if feed and not feed.is_deleted else None
-        self._pause.set_visibility(status is RunStatus.RUNNING)
-        self._stop.set_visibility(status is not None and status.is_active)
-        self._resume.set_visibility(feed is not None and _can_go_on(feed))
 
     def _reset(self) -> None:
         self._stage.clear_picture()
@@ -85,17 +101,6 @@ class LiveFeed:
 def _button(text: str, on_click: Callable[[], object], look: str) -> ui.button:
     button = ui.button(text, on_click=on_click, color=None)
     return button.props("unelevated").classes(f"lab-button lab-compact {look}")
-
-
-def _can_go_on(feed: RunFeed) -> bool:
-    run = feed.run
-    if feed.is_deleted:
-        return False
-    if run.status is RunStatus.PAUSED:
-        return True
-    if run.status is RunStatus.COMPLETED and run.progress.timesteps >= run.total_timesteps:
-        return False
-    return run.status.is_over and (feed.has_checkpoint or run.started_at is None)
 
 
 def _facts(run: RunRecord) -> str:

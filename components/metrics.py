@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
+from app.environments.spec import EnvSpec
+from components.explain import Explained, explained
 from storage.records import JsonObject
 
 NOT_MEASURED = "-"
@@ -28,6 +30,7 @@ class MetricCells:
     """Mean reward, episode length, loss and speed; `-` until they were measured."""
 
     def __init__(self) -> None:
+        self._explained: list[Explained] = []
         with ui.element("div").classes("lab-cells"):
             self._numbers = [self._make(cell) for cell in _CELLS]
 
@@ -36,10 +39,17 @@ class MetricCells:
         for cell, number in zip(_CELLS, self._numbers, strict=True):
             number.set_text(format_number(latest.get(cell.metric), cell.decimals))
 
+    def about(self, spec: EnvSpec) -> None:
+        """Explain the numbers by this environment."""
+        for sentence in self._explained:
+            sentence.about(spec)
+
     def _make(self, cell: _Cell) -> ui.label:
         with ui.element("div").classes("lab-cell"):
             ui.label(cell.name).classes("lab-label")
-            return ui.label(NOT_MEASURED).classes("lab-number").mark(cell.name)
+            number = ui.label(NOT_MEASURED).classes("lab-number").mark(cell.name)
+            self._explained.append(explained(cell.metric))
+            return number
 
 
 def format_number(value: float | None, decimals: int = 0) -> str:

@@ -26,6 +26,15 @@ def heading(text: str) -> None:
         ui.label(text)
 
 
+def ways_out(*ways: tuple[str, str]) -> None:
+    """Offer, below an empty state, where to go instead: names and their addresses."""
+    with ui.element("nav").classes("lab-ways-out").props('aria-label="Where to go"'):
+        for name, address in ways:
+            link = ui.element("a").classes("lab-button lab-compact lab-link lab-quiet")
+            with link.props(f'href="{address}"'):
+                ui.label(name)
+
+
 class EmptyState:
     """What a panel says when it has nothing to show: what is missing and how to get it."""
 

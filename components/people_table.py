@@ -8,7 +8,9 @@ from nicegui import ui
 from app.accounts.administration import Administration
 from app.accounts.errors import AccessError
 from app.accounts.requests import PersonChanges
+from app.accounts.resets import Resets
 from app.accounts.visitors import Visitor
+from components.addresses import this_server
 from components.buttons import quiet_button
 from components.refusal import Refusal
 from components.sizes import megabytes, read_limit
@@ -23,12 +25,21 @@ class PeopleTable:
     """A row per person; what is changed in it holds at once."""
 
     def __init__(
-        self, administration: Administration, visitor: Visitor, used: Mapping[str | None, int]
+        self,
+        administration: Administration,
+        resets: Resets,
+        visitor: Visitor,
+        used: Mapping[str | None, int],
     ) -> None:
         self._administration = administration
+        self._resets = resets
         self._visitor = visitor
         self._used = used
         self._refusal = Refusal()
+        with ui.element("div").classes("lab-stack lab-fresh") as self._fresh:
+            self._whose = ui.label().classes("lab-small")
+            self._shown = ui.label().classes("lab-secret").mark("fresh-reset")
+        self._fresh.set_visibility(False)
         self._table = Table("Person", "Role", "Runs at once", "Disk MB", "Used", "Last seen", "")
 
     def refresh(self) -> None:
@@ -54,6 +65,8 @@ class PeopleTable:
         self._table.text("Used", megabytes(self._used.get(person.id, 0)))
         self._table.text("Last seen", moment(person.last_login_at))
         with self._table.cell("", classes="is-actions"):
+            if not person.is_blocked:
+                quiet_button("New password", lambda: self._reset(person), label=person.email)
             text = "Unblock" if person.is_blocked else "Block"
             change = {"blocked": not person.is_blocked}
             quiet_button(text, lambda: self._change(person, change), label=person.email)
@@ -77,6 +90,18 @@ class PeopleTable:
         except AccessError as error:
             # Who took the role from themselves sees nobody any more.
             self._refusal.say(str(error))
+
+    async def _reset(self, person: PersonRecord) -> None:
+        """Show an address at which somebody sets a new password; until then the old one holds."""
+        made = await self._refusal.watch(self._resets.make(self._visitor, person.id))
+        self._fresh.set_visibility(made is not None)
+        if made is not None:
+            record, code = made
+            self._whose.set_text(
+                f"Send this address to {person.email} now: it is never shown again. "
+                f"It works once, until {moment(record.expires_at)}."
+            )
+            self._shown.set_text(f"{this_server()}/reset?code={code}")
 
     async def _save(self, person: PersonRecord, values: dict[str, Any]) -> None:
         changes = PersonChanges.model_validate(values)

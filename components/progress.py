@@ -21,8 +21,8 @@ class ProgressBar:
                 self._left = ui.label()
         self._box.set_visibility(False)
 
-    def show(self, run: RunRecord | None) -> None:
-        """Show the progress of `run`, or nothing."""
+    def show(self, run: RunRecord | None, *, place: int | None = None) -> None:
+        """Show the progress of `run`, or nothing; `place` is the one it has in the queue."""
         self._box.set_visibility(run is not None)
         if run is None:
             return
@@ -31,15 +31,24 @@ class ProgressBar:
         self._bar.props(f"aria-valuenow={percent:.0f}")
         done, total = run.progress.timesteps, run.total_timesteps
         self._steps.set_text(f"{percent:.0f} % · {done:,} of {total:,} steps")
-        self._left.set_text(_time_words(run))
+        self._left.set_text(_time_words(run, place))
 
 
-def _time_words(run: RunRecord) -> str:
+def _time_words(run: RunRecord, place: int | None) -> str:
+    if run.status is RunStatus.QUEUED:
+        return "in the queue" if place is None else f"{ordinal(place)} in the queue"
     if run.status.is_over or run.status is RunStatus.PAUSED:
         return f"took {format_seconds(run.progress.elapsed_s)}"
     if run.status is RunStatus.RUNNING and run.share_done == 1.0:
         return "learning from the last steps"
     return f"{format_seconds(run.eta_s)} left"
+
+
+def ordinal(number: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th ..."""
+    is_teen = number % 100 in (11, 12, 13)
+    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -51,3 +60,9 @@ def format_seconds(seconds: float | None) -> str:
     if hours:
         return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def format_seconds_of(seeds: int, seconds: float | None) -> str:
+    """Return how long a run took, or each of several seeds on average."""
+    text = format_seconds(seconds)
+    return text if seconds is None or seeds == 1 else f"{text} per seed"

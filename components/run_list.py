@@ -14,8 +14,9 @@ class RunList:
     """One row per run; a click opens it."""
 
     def __init__(self) -> None:
-        self._empty = EmptyState("No runs yet", "Pick an environment and press Train.")
-        self._rows = ui.element("nav").classes("lab-runs").props('aria-label="Latest runs"')
+        with ui.element("div") as self._box:
+            self._empty = EmptyState("No runs yet", "Pick an environment and press Train.")
+            self._rows = ui.element("nav").classes("lab-runs").props('aria-label="Latest runs"')
         self._shown: tuple[tuple[str, str, str], ...] = ()
         self._current: str | None = None
         self._scores: dict[str, ui.label] = {}
@@ -34,9 +35,15 @@ class RunList:
             self.show_score(run)
 
     def show_score(self, run: RunRecord) -> None:
-        """Show the newest mean reward of one of the runs."""
+        """Show the newest mean reward of one of the runs, and how far it is while it trains."""
         if (label := self._scores.get(run.id)) is not None:
-            label.set_text(format_number((run.latest or {}).get("mean_reward"), 1))
+            score = format_number((run.latest or {}).get("mean_reward"), 1)
+            done = f"{run.share_done:.0%} · " if run.status.has_worker else ""
+            label.set_text(done + score)
+
+    def set_visibility(self, visible: bool) -> None:
+        """Show or hide all of it."""
+        self._box.set_visibility(visible)
 
     def _row(self, run: RunRecord) -> ui.label:
         here = "true" if run.id == self._current else "false"
@@ -44,7 +51,17 @@ class RunList:
             ui.element("a").classes("lab-run").props(f'href="/runs/{run.id}" aria-current={here}')
         )
         with link:
-            ui.label(run.name).classes("lab-name")
+            name, about = _words(run)
+            title = ui.label(name).classes("lab-name")
+            # Not by `props`, which would read the quotes of a name as its own.
+            title._props["title"] = run.name
             StatusBadge(run.status)
-            ui.label(f"{run.algorithm} · {run.env_id}").classes("lab-small")
+            ui.label(about).classes("lab-small")
             return ui.label().classes("lab-mono lab-score")
+
+
+def _words(run: RunRecord) -> tuple[str, str]:
+    """Return a name and what it is; a seed goes below, where it isn't cut off."""
+    about, seed = f"{run.algorithm} · {run.env_id}", run.config.get("seed")
+    name = run.name.removesuffix(f", seed {seed}")
+    return name, about if name == run.name else f"{about} · seed {seed}"

@@ -1,11 +1,12 @@
 """Who may look at a run."""
 
 from collections.abc import Awaitable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from nicegui import ui
 
 from components.buttons import primary_button, quiet_button
+from components.dialogs import answer_to
 from components.refusal import Refusal
 from storage.records import RunRecord, Visibility
 
@@ -32,12 +33,10 @@ async def ask_for_readers(run: RunRecord, readers: Sequence[str], *, share: Shar
         ui.label(f"Who may look at {run.name}").classes("lab-name")
         everyone = ui.checkbox("Everyone in this lab", value=run.visibility is Visibility.EVERYONE)
         emails = ui.input("E-mail addresses, separated by commas", value=", ".join(readers))
-        emails.props("dense outlined hide-bottom-space").classes("w-full")
+        emails.props("dense outlined hide-bottom-space").classes("lab-full")
         ui.label("They can watch and download it, and change nothing.").classes("lab-small")
         refusal = Refusal()
         with ui.element("div").classes("lab-actions"):
             primary_button("Save", save)
             quiet_button("Cancel", dialog.close)
-    closed: Any = dialog
-    await closed
-    dialog.delete()
+    await answer_to(dialog)

@@ -22,3 +22,13 @@ def read_limit(text: str | None, field: str) -> int | None:
     if not plain.isdecimal():
         raise InputError(f"{field} must be a whole number or empty, got {plain!r}.", field=field)
     return int(plain)
+
+
+def kilobytes(count: int) -> str:
+    """Write a number of bytes of a small file."""
+    return f"{count / 1024:,.1f} kB"
+
+
+def file_size(count: int) -> str:
+    """Write a number of bytes of a file that may be small or large."""
+    return kilobytes(count) if count < _MB else megabytes(count)

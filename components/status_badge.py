@@ -13,6 +13,11 @@ _TONES = {
 _ALL_TONES = "is-live is-bad"
 
 
+def tone(status: RunStatus) -> str:
+    """Return the class of its colour, if it has one."""
+    return _TONES.get(status, "")
+
+
 class StatusBadge:
     """Only live and broken runs get a colour."""
 
@@ -25,4 +30,4 @@ class StatusBadge:
         self._label.set_visibility(status is not None)
         if status is not None:
             self._label.set_text(status.value)
-            self._label.classes(remove=_ALL_TONES, add=_TONES.get(status, ""))
+            self._label.classes(remove=_ALL_TONES, add=tone(status))

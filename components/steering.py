@@ -24,7 +24,7 @@ class Steering:
         self._on_change = on_change
         self._run_id: str | None = None
         self._fields: dict[str, HyperparameterField] = {}
-        self._box = ui.expansion().props("dense dense-toggle").classes("w-full px-2")
+        self._box = ui.expansion().props("dense dense-toggle").classes("lab-steering")
         with self._box, ui.element("div").classes("lab-form"):
             self._place = ui.element("div").classes("lab-pair")
             self._budget = number_input("New budget", "", lambda: None)

@@ -9,12 +9,13 @@ from nicegui import ui
 class Table:
     """Titles and a body; cells are labelled, so that narrow screens can show rows as cards."""
 
-    def __init__(self, *titles: str) -> None:
+    def __init__(self, *titles: str, numbers: Sequence[str] = ()) -> None:
+        """`numbers` are the titles above numbers."""
         self.titles: Sequence[str] = titles
         with ui.element("table").classes("lab-table") as self.element:
             with ui.element("thead"), ui.element("tr"):
                 for title in titles:
-                    with ui.element("th"):
+                    with ui.element("th").classes("is-number" if title in numbers else ""):
                         ui.label(title).classes("lab-label")
             self.body = ui.element("tbody")
 
@@ -34,4 +35,4 @@ class Table:
     def text(self, title: str, text: str, *, classes: str = "lab-mono") -> None:
         """Add a cell that says something."""
         with self.cell(title, classes=classes):
-            ui.label(text).classes("inline")
+            ui.label(text).classes("lab-inline")

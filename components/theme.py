@@ -5,11 +5,12 @@ from pathlib import Path
 
 from nicegui import ui
 
+from components.remembered import remember, remembered
+
 STYLESHEET_URL = "/theme.css"
 STYLESHEET = Path(__file__).with_suffix(".css")
 
 _COOKIE = "theme"
-_ONE_YEAR_S = 31_536_000
 
 
 class Theme(StrEnum):
@@ -36,21 +37,22 @@ class ThemeSwitch:
         self._theme = _chosen()
         self._dark_mode = ui.dark_mode(_IS_DARK[self._theme])
         self._button = ui.button(self._theme.value, on_click=self._switch, color=None)
-        self._button.props('flat no-caps aria-label="Theme"').classes("lab-icon-button")
+        self._button.props("flat no-caps").classes("lab-icon-button")
         with self._button:
             ui.tooltip("Theme: light, dark or as the system has it")
+        self._show()
 
     def _switch(self) -> None:
         self._theme = self._theme.following
         self._dark_mode.set_value(_IS_DARK[self._theme])
+        self._show()
+        remember(_COOKIE, self._theme.value)
+
+    def _show(self) -> None:
         self._button.set_text(self._theme.value)
-        ui.run_javascript(
-            f'document.cookie = "{_COOKIE}={self._theme.value}; path=/; samesite=strict; '
-            f'max-age={_ONE_YEAR_S}"'
-        )
+        self._button.props(f'aria-label="Theme: {self._theme.value}"')
 
 
 def _chosen() -> Theme:
-    request = ui.context.client.request
-    value = request.cookies.get(_COOKIE, "") if request is not None else ""
+    value = remembered(_COOKIE)
     return Theme(value) if value in set(Theme) else Theme.LIGHT

@@ -13,6 +13,7 @@ from app.accounts.requests import LabChanges, NewInvitation
 from app.accounts.visitors import Visitor
 from app.lab import Lab
 from app.training.sandbox_check import Sandbox
+from components.addresses import this_server
 from components.audit_table import AuditTable
 from components.buttons import primary_button, quiet_button
 from components.panel import panel
@@ -21,7 +22,7 @@ from components.refusal import Refusal
 from components.sizes import megabytes, read_limit
 from components.table import Table
 from components.times import moment
-from pages.layout import frame
+from pages.layout import PATIENCE_S, frame
 from pages.plain import plain_page
 from pages.visiting import this_visitor
 from storage.account_records import InvitationRecord, Registration, Role
@@ -32,7 +33,7 @@ _INPUT = "dense outlined hide-bottom-space"
 def register(lab: Lab) -> None:
     """Add the page to the site."""
 
-    @ui.page("/admin")
+    @ui.page("/admin", response_timeout=PATIENCE_S)
     async def admin_page(request: Request) -> Response | None:
         visitor = this_visitor()
         try:
@@ -56,7 +57,7 @@ async def _panels(
     accounts = lab.accounts
     administration = accounts.administration
     with panel("People", flush=True):
-        people = PeopleTable(administration, visitor, used)
+        people = PeopleTable(administration, accounts.resets, visitor, used)
     _lab_panel(administration, accounts.directory, visitor)
     invitations = InvitationPanel(administration, visitor)
     _server_panel(sandbox, sum(used.values()), free)
@@ -150,9 +151,7 @@ class InvitationPanel:
         code = await self._refusal.watch(invite())
         self._fresh.set_visibility(code is not None)
         if code is not None:
-            request = ui.context.client.request
-            origin = "" if request is None else f"{request.url.scheme}://{request.url.netloc}"
-            self._shown.set_text(f"{origin}/register?invitation={code}")
+            self._shown.set_text(f"{this_server()}/register?invitation={code}")
             self._email.set_value("")
             await self.refresh()
 

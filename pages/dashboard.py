@@ -1,9 +1,9 @@
 """`/train` and `/runs/<id>`: set a run up, start it, watch it learn."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
-from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from app.accounts.errors import AccessError
@@ -11,44 +11,64 @@ from app.accounts.personal_trainer import PersonalTrainer
 from app.environments.catalogue import environment_of_run
 from app.environments.spec import EnvSpec
 from app.lab import Lab
+from app.report.content import Report
+from app.report.gathering import Told
 from app.training.config import RunRequest
 from app.training.feed import RunFeed
+from app.training.repeating import request_like
+from components.curves import CurveCharts
+from components.evaluation_controls import EvaluationControls
+from components.evaluation_desk import EvaluationDesk
+from components.evaluation_panel import EvaluationPanel
 from components.event_log import EventLog
+from components.explain import Explained, explained
+from components.insights import InsightList
+from components.lineage import LineagePanel
 from components.live_feed import LiveFeed
 from components.metrics import MetricCells
-from components.panel import EmptyState, panel
-from components.reward_history import LearningCurve, RewardBars
+from components.panel import EmptyState, panel, ways_out
+from components.prefilling import Prefill
+from components.refusal import Refusal
+from components.report_button import ReportButton
+from components.reward_desk import RewardDesk
+from components.reward_history import RewardBars
+from components.run_actions import Allowed, Handlers
 from components.run_list import RunList
 from components.setup_form import SetupForm
+from components.setup_sheet import SetupSheet
 from components.steering import Steering
-from pages.layout import frame
+from components.time_machine import TimeMachineStrip
+from components.tour import Tour
+from components.version_panel import VersionPanel
+from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
 from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
-from storage.records import RunFilter, RunRecord
+from storage.records import RunFilter, RunRecord, RunStatus
 
 _LATEST_RUNS = 8
-_CURVE_POINTS = 1_500
-_CURVES = ("reward", "mean_reward", "eval_reward", "eval_timesteps")
 
 
 def register(lab: Lab) -> None:
     """Add the pages to the site."""
 
-    @ui.page("/")
-    async def home_page() -> RedirectResponse:
-        return RedirectResponse("/train")
-
-    @ui.page("/train")
-    async def train_page() -> None:
+    @ui.page("/train", response_timeout=PATIENCE_S)
+    async def train_page(
+        env: str = "", algorithm: str = "", preset: str = "", tour: str = ""
+    ) -> None:
         newest = await lab.trainer_for(this_visitor()).newest()
-        await _draw(lab, newest.id if newest else None, follow=True)
+        wish = Prefill.read(env, algorithm, preset)
+        dashboard = await _draw(lab, newest.id if newest else None, follow=True, prefill=wish)
+        if tour and dashboard is not None:
+            dashboard.begin_tour()
 
-    @ui.page("/runs/{run_id}")
+    @ui.page("/runs/{run_id}", response_timeout=PATIENCE_S)
     async def run_page(run_id: str) -> None:
         await _draw(lab, run_id, follow=False)
 
 
-async def _draw(lab: Lab, run_id: str | None, *, follow: bool) -> None:
+async def _draw(
+    lab: Lab, run_id: str | None, *, follow: bool, prefill: Prefill | None = None
+) -> "Dashboard | None":
     sandbox = await lab.sandbox()
     trainer = lab.trainer_for(this_visitor())
     try:
@@ -56,22 +76,38 @@ async def _draw(lab: Lab, run_id: str | None, *, follow: bool) -> None:
     except (RunNotFoundError, AccessError) as error:
         with frame("Run", lab, sandbox=sandbox), panel("Run"):
             EmptyState(str(error), "The list of runs has all that exist and that you may see.")
-        return
+            ways_out(("All runs", "/runs"), ("Train a new one", "/train"))
+        return None
     title = feed.run.name if feed and not follow else "Train"
     with frame(title, lab, sandbox=sandbox):
-        dashboard = Dashboard(lab, trainer, follow=follow)
+        rewards = lab.rewards_for(trainer.visitor)
+        desk = RewardDesk(rewards, trainer, refusal=await rewards.refusal())
+        dashboard = Dashboard(lab, trainer, desk, follow=follow)
+        if prefill is not None:
+            dashboard.prefill(prefill)
     await dashboard.show(feed)
+    return dashboard
 
 
 class Dashboard:
     """One visit: three columns that show one run at a time."""
 
-    def __init__(self, lab: Lab, trainer: PersonalTrainer, *, follow: bool) -> None:
+    def __init__(
+        self, lab: Lab, trainer: PersonalTrainer, rewards: RewardDesk, *, follow: bool
+    ) -> None:
         self._trainer = trainer
+        self._rewards = rewards
         self._environments = lab.environments
         self._follow = follow
         self._feed: RunFeed | None = None
         self._truncations = 0
+        self._desk = EvaluationDesk(trainer.evaluations, on_change=self._refresh)
+        self._explained: EnvSpec | None = None
+        self._sentences: list[Explained] = []
+        self._tour: Tour | None = None
+        self._tour_place = ui.element("div")
+        self._place: int | None = None
+        """The place that the run on stage has in the queue, if it waits."""
         with ui.element("div").classes("lab-columns"):
             with ui.element("div").classes("lab-column"):
                 self._setup_column()
@@ -79,8 +115,14 @@ class Dashboard:
                 self._live_column()
             with ui.element("div").classes("lab-column"):
                 self._news_column()
+        self._sheet = SetupSheet()
         self._trainer.run_changed.subscribe(self._run_changed)
         self._trainer.run_deleted.subscribe(self._list_runs)
+        self._trainer.load_changed.subscribe(self._find_place)
+
+    def prefill(self, wish: Prefill) -> None:
+        """Choose in the form what an address asked for."""
+        self._form.prefill(wish)
 
     async def show(self, feed: RunFeed | None) -> None:
         """Show another run, from its state first, then by its news."""
@@ -91,19 +133,37 @@ class Dashboard:
         self._truncations = feed.truncations if feed else 0
         self._log.clear()
         self._bars.start_over()
-        self._curve.clear()
         if feed is not None:
             feed.changed.subscribe(self._take_back)
             feed.changed.subscribe(self._refresh)
+        self._curves.begin(feed)
+        self._place = None
+        await self._desk.follow(feed)
         self._refresh()
-        await self._begin_curve()
+        await self._machine.follow(feed)
+        await self._insights.show(feed)
+        await self._lineage.follow([feed.run.id] if feed else [])
+        await self._versions.follow(feed)
+        await self._find_place()
         await self._list_runs()
+
+    def begin_tour(self) -> None:
+        """Guide a newcomer from here to a trained agent."""
+        run = self._feed.run if self._feed else None
+        with self._tour_place:
+            self._tour = Tour(running=run, on_picked=self._form.begin_simply)
 
     def _setup_column(self) -> None:
         with panel("Setup", place="setup"):
             self._form = SetupForm(
-                on_train=self._train, on_environment=self._refresh, find=self._find
+                on_train=self._train,
+                on_environment=self._refresh,
+                on_reward=self._rewards.write,
+                find=self._find,
+                refusal=self._why_not_train(),
             )
+            self._rewards.serve(self._form)
+            self._tests = EvaluationControls(self._desk)
         with panel("Latest runs", flush=True, place="runs"):
             self._runs = RunList()
 
@@ -115,71 +175,138 @@ class Dashboard:
         with panel("Live feed", flush=True, place="live") as head:
             self._live = LiveFeed(
                 head,
-                on_pause=lambda: self._ask(self._trainer.pause),
-                on_resume=lambda: self._ask(self._trainer.resume),
-                on_stop=lambda: self._ask(self._trainer.stop),
+                on=Handlers(
+                    pause=lambda: self._ask(self._trainer.pause),
+                    resume=lambda: self._ask(self._trainer.resume),
+                    stop=lambda: self._ask(self._trainer.stop),
+                    again=self._train_again,
+                ),
                 on_reset=self._reset,
+                desk=self._desk,
             )
+            self._refusal = Refusal()
             self._steering = Steering(on_change=self._change)
+            self._rewards.add_row()
         with ui.element("section").classes("lab-panel is-metrics").props('aria-label="Metrics"'):
             self._metrics = MetricCells()
         with panel("Reward history (last 100)", place="rewards"):
             self._bars = RewardBars()
-        with panel("Learning curve", place="rewards"):
-            self._curve = LearningCurve()
-            self._curve.on_ready(self._begin_curve)
+            self._sentences.append(explained("reward"))
+        with panel("Curves", place="curves"):
+            self._machine = TimeMachineStrip(
+                self._trainer.evaluations, self._desk, look=self._trainer.curves
+            )
+            self._curves = CurveCharts(look=self._trainer.curves)
+            self._sentences.append(explained("learning_curve"))
+        with panel("Evaluations", flush=True, place="tests"):
+            self._evaluations = EvaluationPanel(self._desk)
+        with panel("Versions", flush=True, place="versions"):
+            self._versions = VersionPanel(self._trainer, self._desk, on_begin=self._start_another)
 
     def _news_column(self) -> None:
         with panel("Analysis & explainer", place="analysis"):
-            EmptyState(
-                "Nothing to report yet", "Insights appear here once there is enough to judge."
+            self._insights = InsightList(
+                look=self._trainer.insights, on_train=self._start_another, on_change=self._change
             )
+            self._report = ReportButton(make=self._make_report)
+            self._trainer.insights_changed.subscribe(self._insights.look_again)
         with panel("Event log", flush=True, place="log"):
             self._log = EventLog()
+        with panel("Lineage", place="lineage"):
+            self._lineage = LineagePanel(self._trainer, on_train=self._start_another)
 
     def _refresh(self) -> None:
         if self._feed is not None and not self._trainer.visitor.sees(self._feed.run):
             # Not shared any more, or signed out: nothing more is shown of it.
             self._feed = None
         feed = self._feed
-        self._live.show(feed, chosen_env_id=self._form.picker.value.id)
+        self._live.show(
+            feed,
+            chosen_env_id=self._form.picker.value.id,
+            place=self._place,
+            allowed=self._allowed(feed),
+        )
         self._steering.show(feed)
-        self._metrics.show(feed.latest if feed else {})
+        self._rewards.show(feed)
+        self._form.stand_back(feed is not None and feed.run.status.is_active)
+        self._tests.show(feed)
+        self._evaluations.show()
+        self._metrics.show(self._desk.numbers(feed.latest if feed else {}))
         self._bars.show(feed)
-        self._curve.show(feed)
+        self._curves.show(feed)
+        self._machine.show(feed)
+        self._insights.follow(feed)
+        self._report.show(feed)
+        self._explain(feed)
+        if self._tour is not None:
+            self._tour.show(self._form.picker.value, feed.run if feed else None)
         if feed is not None:
             self._log.show(feed.events)
             self._runs.show_score(feed.run)
 
-    async def _take_back(self) -> None:
-        """Draw the curve anew when lines were taken back, because the run goes on before them."""
+    def _explain(self, feed: RunFeed | None) -> None:
+        """Let the sentences beside numbers speak of the environment in sight."""
+        spec = self._form.picker.value
+        if feed is not None:
+            spec = environment_of_run(feed.run.env_id, feed.run.config.get("env_kwargs"))
+        if spec != self._explained:
+            self._explained = spec
+            self._metrics.about(spec)
+            for sentence in self._sentences:
+                sentence.about(spec)
+
+    def _take_back(self) -> None:
+        """Draw the curves anew when lines were taken back, because the run goes on before them."""
         if self._feed is not None and self._feed.truncations != self._truncations:
             self._truncations = self._feed.truncations
             self._bars.start_over()
-            await self._begin_curve()
+            self._curves.begin(self._feed)
 
-    async def _begin_curve(self) -> None:
+    def _why_not_train(self) -> str | None:
+        """Return why the visitor can't train, if that is so."""
+        try:
+            self._trainer.visitor.check_works()
+        except AccessError as error:
+            return str(error)
+        return None
+
+    def _allowed(self, feed: RunFeed | None) -> Allowed:
+        allowed = Allowed.NOTHING if self._why_not_train() else Allowed.TRAIN
+        if feed is not None and self._trainer.visitor.changes(feed.run):
+            allowed |= Allowed.CHANGE
+        return allowed
+
+    async def _find_place(self) -> None:
+        """Show which place the run on stage has in the queue."""
         feed = self._feed
-        if feed is None:
+        if feed is None or feed.run.status is not RunStatus.QUEUED:
             return
-        told = feed.line_count
-        spec = environment_of_run(feed.run.env_id, feed.run.config.get("env_kwargs"))
-        lines = await self._trainer.shape(feed.run.id, _CURVES, _CURVE_POINTS)
-        if feed is self._feed:
-            self._curve.begin(
-                [line for line in lines if line["n"] <= told], told, spec.solved_threshold
-            )
+        with suppress(RunNotFoundError, AccessError):
+            self._place = await self._trainer.place_in_queue(feed.run.id)
+            self._refresh()
+
+    async def _train_again(self) -> None:
+        if self._feed is not None:
+            await self._train(request_like(self._feed.run.config))
 
     async def _train(self, request: RunRequest) -> None:
         try:
             run = await self._create(request)
         except (NotWrittenError, AccessError) as error:
-            ui.notify(str(error), type="negative")
+            self._form.refuse(str(error))
             return
+        self._sheet.close()
         if self._follow:
             await self.show(await self._trainer.feed(run.id))
         else:
             ui.navigate.to(f"/runs/{run.id}")
+
+    async def _start_another(self, request: RunRequest) -> None:
+        run = await self._create(request)
+        ui.navigate.to(f"/runs/{run.id}")
+
+    async def _make_report(self, run_id: str, told: Told) -> Report:
+        return await self._trainer.report(run_id, told=told)
 
     async def _create(self, request: RunRequest) -> RunRecord:
         if request.seeds is None:
@@ -190,10 +317,11 @@ class Dashboard:
         """Ask something of the run on stage; its status tells when it has happened."""
         if self._feed is None:
             return
+        self._refusal.say("")
         try:
             await wish(self._feed.run.id)
         except (WrongStateError, RunNotFoundError, NotWrittenError, AccessError) as error:
-            ui.notify(str(error), type="negative")
+            self._refusal.say(str(error))
 
     async def _change(self, wishes: dict[str, Any]) -> None:
         if self._feed is not None:

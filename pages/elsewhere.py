@@ -10,7 +10,13 @@ from app.accounts.accounts import Accounts
 from app.accounts.errors import WrongCredentialsError
 from app.accounts.openid import SignedIn, Unproven
 from app.lab import Lab
-from app.session_cookie import caller, give_cookie, give_short_cookie, read_short_cookie
+from app.session_cookie import (
+    caller,
+    give_cookie,
+    give_short_cookie,
+    read_short_cookie,
+    take_short_cookie,
+)
 from pages.plain import REFUSALS, Refused, field, form, own_path, plain_page, submit
 
 
@@ -23,8 +29,10 @@ def register(site: FastAPI, lab: Lab) -> None:
         return await _begin(request, accounts, provider, own_path(next))
 
     @site.get("/auth/{provider}/callback")
-    async def come_back(request: Request, state: str = "", code: str = "") -> Response:
-        return await _come_back(request, accounts, state, code)
+    async def come_back(
+        request: Request, provider: str, state: str = "", code: str = ""
+    ) -> Response:
+        return await _come_back(request, accounts, provider, state=state, code=code)
 
     @site.post("/auth/finish")
     async def finish(
@@ -39,39 +47,41 @@ async def _begin(request: Request, accounts: Accounts, provider: str, target: st
     home = f"{request.url.scheme}://{request.url.netloc}"
     callback = f"{home}/auth/{quote(provider, safe='')}/callback"
     try:
-        address, browser = await accounts.openid.begin(
-            provider, redirect_uri=callback, target=target
-        )
+        address, kept = await accounts.openid.begin(provider, redirect_uri=callback, target=target)
     except REFUSALS as error:
         return _refused(request, error)
     answer = RedirectResponse(address, 303)
-    give_short_cookie(answer, browser, request)
+    give_short_cookie(answer, kept, request)
     return answer
 
 
-async def _come_back(request: Request, accounts: Accounts, state: str, code: str) -> Response:
-    openid, browser, who = accounts.openid, read_short_cookie(request), caller(request)
+async def _come_back(
+    request: Request, accounts: Accounts, provider: str, *, state: str, code: str
+) -> Response:
+    openid, kept, who = accounts.openid, read_short_cookie(request), caller(request)
     try:
-        found = await openid.complete(state=state, code=code, browser=browser, caller=who)
+        found = await openid.complete(provider, state=state, code=code, kept=kept, caller=who)
         if isinstance(found, SignedIn):
             return _come_in(request, found)
-        if found.person is not None or accounts.signing_in.needs_code:
-            return _ask(request, found, None)
-        return _come_in(request, await openid.join(browser, "", who))
+        if found.person_id is not None or accounts.signing_in.needs_code:
+            asked = _ask(request, found, None)
+            give_short_cookie(asked, openid.keep(found), request)
+            return asked
+        return _come_in(request, await openid.join(found, "", who))
     except REFUSALS as error:
         return _refused(request, error)
 
 
 async def _finish(request: Request, accounts: Accounts, *, password: str, code: str) -> Response:
-    openid, browser, who = accounts.openid, read_short_cookie(request), caller(request)
+    openid, who = accounts.openid, caller(request)
     try:
-        unproven = openid.unproven(browser)
+        unproven = openid.unproven(read_short_cookie(request))
     except REFUSALS as error:
         return _refused(request, error)
     try:
-        if unproven.person is not None:
-            return _come_in(request, await openid.link(browser, password, who))
-        return _come_in(request, await openid.join(browser, code, who))
+        if unproven.person_id is not None:
+            return _come_in(request, await openid.link(unproven, password, who))
+        return _come_in(request, await openid.join(unproven, code, who))
     except REFUSALS as error:
         return _ask(request, unproven, error)
 
@@ -79,16 +89,17 @@ async def _finish(request: Request, accounts: Accounts, *, password: str, code: 
 def _come_in(request: Request, found: SignedIn) -> Response:
     answer = RedirectResponse(found.target, 303)
     give_cookie(answer, found.token, request)
+    take_short_cookie(answer, request)
     return answer
 
 
 def _ask(request: Request, found: Unproven, error: Refused | None) -> Response:
     """Ask for the password of the account here, or for the code that a new one needs."""
-    there = found.provider.client.name
-    if found.person is not None:
-        words = f"Connect {there} with {found.person.email}"
+    there = found.provider_name
+    if found.person_id is not None:
+        words = f"Connect {there} with {found.email}"
         asked = field(
-            f"Password of {found.person.email} here",
+            f"Password of {found.email} here",
             "password",
             type="password",
             autocomplete="current-password",
@@ -96,7 +107,7 @@ def _ask(request: Request, found: Unproven, error: Refused | None) -> Response:
             autofocus="",
         )
     else:
-        words = f"Make an account for {found.identity.email}"
+        words = f"Make an account for {found.email}"
         asked = field("Invitation or set-up code", "code", autocomplete="off", required="")
     said = "The password is wrong." if isinstance(error, WrongCredentialsError) else error
     content = form(words, "/auth/finish", asked, submit("Go on"), error=str(said) if said else None)

@@ -1,223 +1,216 @@
-"""`/runs`: every run there is, to open, rename and delete."""
+"""`/runs`: every run there is, to find, open, label, compare, put away and delete."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import parse_qsl
 
-from nicegui import ui
+from fastapi import Request
+from nicegui import background_tasks, ui
 
 from app.accounts.errors import AccessError
 from app.accounts.personal_trainer import PersonalTrainer
 from app.lab import Lab
-from app.training.trash import UNDO_WITHIN_S
-from components.metrics import format_number
+from components.buttons import quiet_button
+from components.explain import explained
+from components.history_filters import HistoryFilters
+from components.history_view import HistoryView
+from components.import_button import ImportButton
 from components.panel import EmptyState, panel
-from components.progress import format_seconds
-from components.share_dialog import ask_for_readers
-from components.status_badge import StatusBadge
-from pages.layout import frame
+from components.pull_button import PullButton
+from components.refusal import Refusal
+from components.run_bulk import RunBulk
+from components.run_rows import Row, entry_row
+from components.run_table import RunTable, Wishes
+from components.skeleton import Skeleton, patiently
+from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
-from storage.records import RunFilter, RunRecord, RunStatus
+from storage.errors import NotWrittenError
+from storage.history_records import HistoryPage
+from storage.records import RunRecord
 
-_PER_PAGE = 50
-_REFRESH_EVERY_S = 2.0
-_COLUMNS = (
-    "Status",
-    "Name",
-    "Environment",
-    "Algorithm",
-    "Steps",
-    "Mean reward",
-    "Time",
-    "Started",
-    "",
-)
-_NUMBERS = {"Steps", "Mean reward", "Time"}
-_OWNER = "Owner"
+_REFRESH_EVERY_S = 1.0
+_AT_MOST_EVERY_S = 0.5
+_TAKES_AWAY = frozenset({"delete", "archive", "unarchive"})
+"""What takes runs off the list, so that they can't stay selected."""
 
 
 def register(lab: Lab) -> None:
     """Add the page to the site."""
 
-    @ui.page("/runs")
-    async def history_page() -> None:
-        with frame("Runs", lab, sandbox=await lab.sandbox()), panel("Runs", flush=True):
-            table = RunTable(lab.trainer_for(this_visitor()))
-        await table.refresh()
+    @ui.page("/runs", response_timeout=PATIENCE_S)
+    async def history_page(request: Request) -> None:
+        view = HistoryView.read(request.query_params)
+        with frame("Runs", lab, sandbox=await lab.sandbox()), panel("Runs", flush=True) as head:
+            history = History(lab.trainer_for(this_visitor()), view, head)
+        await patiently(history.refresh())
 
 
-class RunTable:
-    """A row per run, newest first, as many as were asked for."""
+class History:
+    """One visit: a view of past runs, which its address says, and what is done with them."""
 
-    def __init__(self, trainer: PersonalTrainer) -> None:
+    def __init__(self, trainer: PersonalTrainer, view: HistoryView, head: ui.element) -> None:
         self._trainer = trainer
-        self._limit = _PER_PAGE
-        self._deleted: RunRecord | None = None
-        with ui.element("div").classes("lab-undo").props('role="status"') as self._undo_bar:
-            self._undo_text = ui.label()
-            _action("Undo", self._undo)
-        self._undo_timer: ui.timer | None = None
+        self._view = view
+        self._page: HistoryPage | None = None
+        self._rows: dict[str, Row] = {}
+        self._has_news = asyncio.Event()
+        self._trouble = ""
+        self._is_drawing = False
         has_owners = trainer.visitor.person is not None
-        self._columns = (*_COLUMNS[:-1], *([_OWNER] if has_owners else []), _COLUMNS[-1])
-        self._hide_undo()
-        self._empty = EmptyState("No runs yet", "Open Train, pick an environment and press Train.")
-        with ui.element("table").classes("lab-table") as self._table:
-            with ui.element("thead"), ui.element("tr"):
-                for name in self._columns:
-                    with ui.element("th").classes("is-number" if name in _NUMBERS else ""):
-                        ui.label(name).classes("lab-label")
-            self._body = ui.element("tbody")
-        self._dialogs = ui.element()
-        self._more = ui.button("Show more", on_click=self._show_more, color=None)
-        self._more.props("unelevated").classes("lab-button lab-quiet lab-compact m-4")
-        self._is_live = False
-        self._shown: list[tuple[str, str, RunStatus, str | None]] = []
-        self._numbers: dict[str, list[ui.label]] = {}
-        ui.timer(_REFRESH_EVERY_S, self._refresh_if_live)
-        trainer.run_changed.subscribe(self.refresh)
-        trainer.run_deleted.subscribe(self.refresh)
+        with head, ui.element("div").classes("lab-import"):
+            PullButton(trainer.visitor, trainer.sharing)
+            ImportButton(trainer.visitor)
+        self._filters = HistoryFilters(view, has_owners=has_owners, on_change=self._filtered)
+        with ui.element("div").classes("lab-beside"):
+            explained("score")
+        self._refusal = Refusal()
+        self._bulk = RunBulk(trainer, self._refusal)
+        self._skeleton = Skeleton(rows=6)
+        self._table = RunTable(self._wishes(), has_owners=has_owners)
+        self._table.set_visibility(False)
+        self._nothing_part()
+        ui.timer(_REFRESH_EVERY_S, self._show_news)
+        trainer.run_changed.subscribe(self._note_news)
+        trainer.run_deleted.subscribe(self._note_news)
+
+    def _wishes(self) -> Wishes:
+        return Wishes(
+            sort=lambda sort: self._go(replace(self._view, sort=sort, page=1)),
+            page=lambda number: self._go(replace(self._view, page=number)),
+            tag=lambda tag: self._go(replace(self._view, tag=tag, page=1)),
+            address=self._gone_to,
+            act=self._act,
+        )
+
+    def _nothing_part(self) -> None:
+        with ui.element("div").classes("lab-nothing") as self._nothing:
+            self._empty = EmptyState("", "")
+            self._clear = quiet_button("Clear the filter", self._show_everything)
+            with ui.element("a").props('href="/train"') as self._train:
+                ui.label("Train")
+            self._train.classes("lab-button lab-compact lab-link lab-primary")
+        self._nothing.set_visibility(False)
 
     async def refresh(self) -> None:
         """Show the runs as they are now."""
-        page = await self._trainer.list(RunFilter(archived=None), limit=min(self._limit, 500))
-        self._is_live = any(run.status.has_worker for run in page.items)
-        self._empty.set_visibility(not page.items)
-        self._table.set_visibility(bool(page.items))
-        self._more.set_visibility(page.next is not None and self._limit < 500)
-        shown = [(run.id, run.name, run.status, self._trainer.owner_of(run)) for run in page.items]
-        if shown != self._shown:
-            self._shown = shown
-            self._body.clear()
-            with self._body:
-                self._numbers = {run.id: self._row(run) for run in page.items}
-        for run in page.items:
-            for label, text in zip(self._numbers[run.id], _numbers(run), strict=True):
-                label.set_text(text)
+        self._has_news.clear()
+        history, view = self._trainer.history, self._view
+        try:
+            page = await history.page(view.wanted, sort=view.sort, number=view.page)
+            facets = await history.facets()
+        except (AccessError, NotWrittenError) as error:
+            self._skeleton.remove()
+            self._say_trouble(f"The runs could not be read. {error}")
+            self._has_news.set()  # to be read as soon as they can be
+            return
+        self._say_trouble("")
+        if view != self._view:
+            return  # Somebody asked for something else meanwhile, and that is on its way.
+        # An address may name a page that is no more.
+        self._view = view = replace(view, page=page.number)
+        self._filters.show(view, facets)
+        self._filters.set_visibility(facets.run_count > 0)
+        self._show(page, is_first_visit=facets.run_count == 0)
 
-    async def _refresh_if_live(self) -> None:
-        if self._is_live:
+    def _say_trouble(self, sentence: str) -> None:
+        if sentence != self._trouble:
+            self._trouble = sentence
+            self._refusal.say(sentence)
+
+    def _show(self, page: HistoryPage, *, is_first_visit: bool) -> None:
+        self._page = page
+        self._rows = {row["id"]: row for row in self._describe(page.entries)}
+        self._skeleton.remove()
+        self._table.show(page, list(self._rows.values()), sort=self._view.sort)
+        self._table.set_visibility(bool(page.entries))
+        self._nothing.set_visibility(not page.entries)
+        self._clear.set_visibility(self._view.is_filtered and not is_first_visit)
+        self._train.set_visibility(is_first_visit)
+        self._empty.say(*_nothing_words(self._view, is_first_visit=is_first_visit))
+        undrawn = [run for entry in page.entries for run in entry if _is_undrawn(run)]
+        if undrawn and not self._is_drawing:
+            background_tasks.create(self._draw(undrawn), name="draw the shapes of old runs")
+
+    async def _draw(self, runs: Sequence[RunRecord]) -> None:
+        self._is_drawing = True
+        with suppress(NotWrittenError):
+            for run in runs:
+                await self._trainer.history.draw(run)
+            self._has_news.set()
+        self._is_drawing = False
+
+    def _describe(self, entries: Sequence[Sequence[RunRecord]]) -> list[Row]:
+        return [entry_row(entry, self._words) for entry in entries]
+
+    def _words(self, run: RunRecord) -> Row:
+        return {
+            "owner": self._trainer.owner_of(run) or "-",
+            "changes": self._trainer.visitor.changes(run),
+            "shares": self._trainer.readers_of(run) is not None,
+        }
+
+    def _note_news(self, *_: object) -> None:
+        """Runs were made, changed or deleted; several at once are read once."""
+        self._has_news.set()
+
+    async def _show_news(self) -> None:
+        if self._has_news.is_set():
             await self.refresh()
+        elif self._page is not None:
+            self._show_moving(self._page)
 
-    def _row(self, run: RunRecord) -> list[ui.label]:
-        with ui.element("tr"):
-            with ui.element("td"):
-                StatusBadge(run.status)
-            with ui.element("td").classes("is-name"):
-                _link(run)
-            _cell("Environment", run.env_id)
-            _cell("Algorithm", run.algorithm)
-            numbers = [_cell(name, "") for name in ("Steps", "Mean reward", "Time")]
-            _cell("Started", run.created_at.astimezone().strftime("%Y-%m-%d %H:%M"))
-            if _OWNER in self._columns:
-                _cell(_OWNER, self._trainer.owner_of(run) or "-")
-            with (
-                ui.element("td").classes("is-actions"),
-                ui.element("div").classes("lab-row-actions"),
-            ):
-                if self._trainer.readers_of(run) is not None:
-                    _action("Share", lambda: self._share(run))
-                _action("Rename", lambda: self._rename(run))
-                _action("Delete", lambda: self._delete(run))
-        return numbers
+    def _show_moving(self, page: HistoryPage) -> None:
+        moving = [e for e in page.entries if any(run.status.has_worker for run in e)]
+        rows = self._describe([self._trainer.history.fresh(entry) for entry in moving])
+        changed = [row for row in rows if self._rows.get(row["id"]) != row]
+        if changed:
+            self._rows |= {row["id"]: row for row in changed}
+            self._table.refresh(changed)
 
-    async def _rename(self, run: RunRecord) -> None:
-        # Not in the row: it is drawn anew whenever a run changes, and the dialog would close.
-        with self._dialogs:
-            name = await _ask_for_name(run.name)
-        if name is None:
-            return
-        try:
-            await self._trainer.change(run.id, name=name)
-        except (RunNotFoundError, NotWrittenError, AccessError) as error:
-            ui.notify(str(error), type="negative")
+    async def _filtered(self, view: HistoryView, typed: bool) -> None:
+        await self._go(replace(view, sort=self._view.sort), is_step=not typed)
 
-    async def _share(self, run: RunRecord) -> None:
-        with self._dialogs:
-            await ask_for_readers(
-                run, self._trainer.readers_of(run) or (), share=partial(self._trainer.share, run.id)
-            )
-
-    async def _delete(self, run: RunRecord) -> None:
-        try:
-            await self._trainer.delete(run.id)
-        except (WrongStateError, RunNotFoundError, NotWrittenError, AccessError) as error:
-            ui.notify(str(error), type="negative")
-            return
-        self._deleted = run
-        self._undo_text.set_text(f"{run.name} was deleted.")
-        self._hide_undo()
-        self._undo_bar.set_visibility(True)
-        with self._undo_bar:
-            self._undo_timer = ui.timer(UNDO_WITHIN_S, self._hide_undo, once=True, immediate=False)
-
-    async def _undo(self) -> None:
-        self._hide_undo()
-        if self._deleted is not None:
-            try:
-                await self._trainer.restore(self._deleted)
-            except RunNotFoundError:
-                ui.notify(f"{self._deleted.name} is gone for good.", type="negative")
-            except (NotWrittenError, AccessError) as error:
-                ui.notify(str(error), type="negative")
-
-    def _hide_undo(self) -> None:
-        self._undo_bar.set_visibility(False)
-        if self._undo_timer is not None:
-            self._undo_timer.cancel()
-            self._undo_timer = None
-
-    async def _show_more(self) -> None:
-        self._limit += _PER_PAGE
+    async def _go(self, view: HistoryView, *, is_step: bool = True) -> None:
+        self._view = view
+        write = ui.navigate.history.push if is_step else ui.navigate.history.replace
+        write(view.address)
         await self.refresh()
 
+    async def _gone_to(self, query: str) -> None:
+        self._view = HistoryView.read(dict(parse_qsl(query.removeprefix("?"))))
+        await self.refresh()
 
-def _numbers(run: RunRecord) -> tuple[str, str, str]:
-    return (
-        format_number(run.progress.timesteps),
-        format_number((run.latest or {}).get("mean_reward"), 1),
-        format_seconds(run.progress.elapsed_s),
-    )
+    async def _show_everything(self) -> None:
+        await self._go(self._view.everything)
 
+    async def _act(self, what: str, ids: Sequence[str]) -> None:
+        known = {run.id: run for entry in self._shown() for run in entry}
+        runs = [known[run_id] for run_id in ids if run_id in known]
+        if not runs:
+            return
+        if await self._bulk.act(what, runs):
+            if what in _TAKES_AWAY:
+                self._table.clear_selection()
+            await self.refresh()
 
-def _link(run: RunRecord) -> None:
-    link = ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name is-link")
-    # Not by `props`, which would read the quotes of a name as its own.
-    link._props["title"] = run.name
-    with link:
-        ui.label(run.name)
-
-
-def _cell(name: str, text: str) -> ui.label:
-    classes = "lab-mono is-number" if name in _NUMBERS else "lab-mono"
-    with ui.element("td").classes(classes).props(f'data-label="{name}"'):
-        return ui.label(text).classes("inline")
+    def _shown(self) -> Sequence[Sequence[RunRecord]]:
+        return self._page.entries if self._page is not None else ()
 
 
-def _action(text: str, handler: Callable[[], Awaitable[None]]) -> None:
-    button = ui.button(text, on_click=handler, color=None)
-    button.props("flat dense no-caps").classes("lab-small")
+def _is_undrawn(run: RunRecord) -> bool:
+    return run.sketch is None and run.status.is_over and run.progress.timesteps > 0
 
 
-def _name_problem(name: str) -> str | None:
-    return None if name.strip() else "A run needs a name."
-
-
-async def _ask_for_name(current: str) -> str | None:
-    """Return the name that a person chose, or None if they'd rather not."""
-
-    def submit() -> None:
-        if name.validate():
-            dialog.submit(name.value.strip())
-
-    with ui.dialog() as dialog, ui.card().classes("lab-panel lab-dialog"):
-        name = ui.input("Name", value=current, validation=_name_problem)
-        name.props("dense outlined autofocus maxlength=200").classes("w-full")
-        name.on("keydown.enter", submit)
-        with ui.element("div").classes("lab-actions"):
-            save = ui.button("Rename", on_click=submit, color=None)
-            save.props("unelevated").classes("lab-button lab-primary")
-            cancel = ui.button("Cancel", on_click=dialog.close, color=None)
-            cancel.props("unelevated").classes("lab-button lab-quiet")
-    chosen: str | None = await dialog
-    dialog.delete()
-    return chosen
+def _nothing_words(view: HistoryView, *, is_first_visit: bool) -> tuple[str, str]:
+    if is_first_visit:
+        return "No runs yet", "Pick an environment and press Train. What comes of it is kept here."
+    if view.q:
+        return (
+            f'No run matches "{view.q}"',
+            "Names, environments, algorithms, tags and notes count.",
+        )
+    if view.is_filtered:
+        return "No run matches", "Ask for less, or clear the filter."
+    return "Every run is archived", "Choose All under Archived to see them."

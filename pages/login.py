@@ -42,8 +42,7 @@ def register(site: FastAPI, lab: Lab) -> None:
 
     @site.post("/logout")
     async def logout(request: Request) -> Response:
-        if (shown := caller(request).shown) is not None:
-            await lab.accounts.signing_in.logout(shown)
+        await lab.accounts.signing_in.logout(caller(request))
         answer = RedirectResponse("/login", 303)
         take_cookie(answer, request)
         return answer
@@ -99,4 +98,8 @@ def _other_ways(lab: Lab, target: str) -> str:
         for provider in lab.accounts.openid.providers
     )
     words = "the first account" if lab.accounts.signing_in.is_first else "an account"
-    return f'{providers}<p class="lab-small">No account? <a href="/register">Make {words}</a></p>'
+    return (
+        f'{providers}<p class="lab-small">No account? <a href="/register">Make {words}</a></p>'
+        '<p class="lab-small">Forgot your password? An administrator can give you a code for '
+        '<a href="/reset">a new one</a>.</p>'
+    )

@@ -5,7 +5,7 @@ from html import escape
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from app.accounts.errors import AccessError, TooManyError
+from app.accounts.errors import AccessError
 from app.errors import InputError
 from components.theme import STYLESHEET_URL
 from storage.errors import NotWrittenError
@@ -45,7 +45,7 @@ def plain_page(
         content=content,
     )
     headers = {"Cache-Control": "no-store"}
-    if isinstance(error, TooManyError):
+    if isinstance(error, AccessError) and error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
     return HTMLResponse(page, status_code=_status(error) if error else status, headers=headers)
 

@@ -18,7 +18,7 @@ from components.panel import EmptyState, panel
 from components.refusal import Refusal
 from components.table import Table
 from components.times import moment
-from pages.layout import frame
+from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
 from storage.account_records import TokenScope
 
@@ -28,7 +28,7 @@ _INPUT = "dense outlined hide-bottom-space"
 def register(lab: Lab) -> None:
     """Add the page to the site."""
 
-    @ui.page("/profile")
+    @ui.page("/profile", response_timeout=PATIENCE_S)
     async def profile_page() -> None:
         visitor, sandbox = this_visitor(), await lab.sandbox()
         with (

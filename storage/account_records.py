@@ -104,6 +104,16 @@ class InvitationRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResetRecord:
+    """Permission for somebody who forgot their password to set a new one."""
+
+    person_id: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRecord:
     """An account elsewhere that stands for somebody here."""
 

@@ -98,6 +98,21 @@ class InvitationRow(Model):
         table_name = "invitations"
 
 
+class ResetRow(Model):
+    """A row of the permissions to set a new password."""
+
+    digest = LineField(primary_key=True)
+    person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
+    created_by = LineField()
+    created_at = UtcField()
+    expires_at = UtcField(index=True)
+
+    class Meta:
+        """Name the table after what it holds."""
+
+        table_name = "resets"
+
+
 class AuditRow(Model):
     """A row of the audit log; it outlives the people it tells of."""
 
@@ -134,6 +149,7 @@ ACCOUNT_TABLES: list[type[Model]] = [
     SessionRow,
     TokenRow,
     InvitationRow,
+    ResetRow,
     AuditRow,
     LabSettingRow,
 ]

@@ -67,6 +67,16 @@ class DiskFullError(NotWrittenError):
         super().__init__("the disk is full")
 
 
+class VersionNotFoundError(StorageError):
+    """A run has no checkpoint of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The run has no checkpoint {name[:80]!r}. GET .../artifacts lists what it has; the "
+            "final and the best model stay by themselves."
+        )
+
+
 class RunsFolderInUseError(StorageError):
     """Another server works in this runs folder."""
 
@@ -122,6 +132,13 @@ class GroupNotFoundError(RunNotFoundError):
 
     def __init__(self, group_id: str) -> None:
         LookupError.__init__(self, f"There is no group {group_id[:40]!r}.")
+
+
+class EvaluationNotFoundError(LookupError):
+    """A run has no evaluation of the requested id."""
+
+    def __init__(self, evaluation_id: str) -> None:
+        super().__init__(f"The run has no evaluation {evaluation_id[:40]!r}.")
 
 
 class PersonNotFoundError(LookupError):

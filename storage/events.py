@@ -1,9 +1,13 @@
 """Read and write the event log of a run."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from storage.records import EventLevel, EventRecord, JsonObject
 from storage.tables import EventRow
+
+_AT_ONCE = 100
+"""Rows of one statement: databases take only so many values."""
 
 
 def add_event(
@@ -24,6 +28,13 @@ def add_event(
         data=dict(data or {}),
     )
     return _record(row)
+
+
+def add_past_events(run_id: str, entries: Sequence[JsonObject]) -> None:
+    """Give a run the log that it had elsewhere, oldest first."""
+    for begin in range(0, len(entries), _AT_ONCE):
+        part = entries[begin : begin + _AT_ONCE]
+        EventRow.insert_many([{**entry, "run": run_id} for entry in part]).execute()
 
 
 def list_events(

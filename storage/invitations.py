@@ -49,6 +49,12 @@ def revoke_invitation(invitation_id: str) -> bool:
     return bool(InvitationRow.delete().where(free).execute())  # type: ignore[misc]
 
 
+def revoke_invitations_of(email: str) -> None:
+    """Forget what somebody invited others with, as far as it wasn't used."""
+    free = (InvitationRow.created_by == email) & InvitationRow.used_at.is_null()
+    InvitationRow.delete().where(free).execute()  # type: ignore[misc]
+
+
 def _record(row: InvitationRow) -> InvitationRecord:
     return InvitationRecord(
         id=row.id,

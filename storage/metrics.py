@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from tsdownsample import LTTBDownsampler
 
+from storage.curve_records import unfold
 from storage.records import JsonObject
 
 _AXES = ("n", "t", "timesteps")
@@ -72,14 +73,19 @@ def cut_back(path: Path, keep: int) -> int:
     return dropped
 
 
+def each_line(path: Path) -> Iterator[JsonObject]:
+    """Yield all lines that can be read, one by one."""
+    yield from filter(None, map(_decode, _raw_lines(path)))
+
+
 def read_lines(path: Path) -> list[JsonObject]:
     """Return all lines that can be read."""
-    return list(filter(None, map(_decode, _raw_lines(path))))
+    return list(each_line(path))
 
 
 def read_columns(path: Path, names: Sequence[str]) -> list[JsonObject]:
     """Return these values of all lines that have every one of them; the rest is never held."""
-    lines = filter(None, map(_decode, _raw_lines(path)))
+    lines = each_line(path)
     return [{name: line[name] for name in names} for line in lines if _has(line, names)]
 
 
@@ -147,6 +153,7 @@ def downsample(
     A line of the answer carries its axes and those metrics for which it was chosen.
     """
     chosen: dict[int, dict[str, Any]] = {}
+    lines = [unfold(line) for line in lines]
     for name in names or _metric_names(lines):
         rows = [row for row, line in enumerate(lines) if _is_number(line.get(name))]
         for row in _shape(rows, [lines[row][name] for row in rows], max_points):
@@ -159,9 +166,10 @@ def downsample(
 def pick(lines: Iterable[JsonObject], names: Iterable[str]) -> list[JsonObject]:
     """Reduce each line to its axes and the metrics asked for; drop lines with none of them."""
     wanted = list(names)
+    unfolded = lines if "terms" in wanted else map(unfold, lines)
     return [
         {key: line[key] for key in (*_AXES, *wanted) if key in line}
-        for line in lines
+        for line in unfolded
         if any(name in line for name in wanted)
     ]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from peewee import Database
+from peewee import Database, SqliteDatabase
 
 from storage.account_tables import ACCOUNT_TABLES
 from storage.errors import DatabaseTooNewError, DatabaseTooOldError
-from storage.tables import TABLES, SchemaRow
+from storage.tables import TABLES, RunRow, SchemaRow
 
 Migration = Callable[[Database], None]
 
@@ -21,7 +21,52 @@ def _create_accounts(database: Database) -> None:
     _add_column(database, "runs", "shared_json", "TEXT NOT NULL DEFAULT '[]'")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create_runs_and_events, _create_accounts)
+def _create_what_accounts_lack(database: Database) -> None:
+    database.create_tables(ACCOUNT_TABLES)
+
+
+def _drop_an_index_that_misleads(database: Database) -> None:
+    """Nearly no run is deleted, but SQLite would rather look that up than walk in order."""
+    execute: Callable[[str], object] = database.execute_sql
+    execute('DROP INDEX IF EXISTS "runrow_deleted_at"')
+
+
+def _score_runs(database: Database) -> None:
+    """Give each run the number and the shape by which a list shows it."""
+    _add_column(database, "runs", "best_evaluation", "FLOAT")
+    _add_column(database, "runs", "score", "FLOAT")
+    _add_column(database, "runs", "sketch_json", "TEXT")
+    for row in RunRow.select(RunRow.id, RunRow.latest_json).where(RunRow.score.is_null()):
+        if (mean := (row.latest_json or {}).get("mean_reward")) is not None:
+            RunRow.update(score=mean).where(RunRow.id == row.id).execute()
+    _index_history(database)
+
+
+def _index_history(database: Database) -> None:
+    """Let pages of the history read narrow columns alone, not the JSON beside them.
+
+    It begins with a column that no list filters by: SQLite would rather search than walk in order.
+    """
+    narrow = (
+        "archived, env_id, algorithm, status, deleted_at, group_id, id, owner, visibility, "
+        "created_at, timesteps, elapsed_s, score"
+    )
+    execute: Callable[[str], object] = database.execute_sql
+    if isinstance(database, SqliteDatabase):
+        columns = f"updated_at, {narrow}, name, tags_json, shared_json"
+        execute(f"CREATE INDEX IF NOT EXISTS runs_history ON runs ({columns})")
+    else:
+        # Without what may be long: PostgreSQL refuses entries above a third of a page.
+        execute(f"CREATE INDEX IF NOT EXISTS runs_history ON runs (updated_at) INCLUDE ({narrow})")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _create_runs_and_events,
+    _create_accounts,
+    _create_what_accounts_lack,
+    _drop_an_index_that_misleads,
+    _score_runs,
+)
 """Only ever append: the position is the version."""
 
 

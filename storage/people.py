@@ -82,7 +82,7 @@ def has_people() -> bool:
 
 
 def change_person(person_id: str, **values: Any) -> PersonRecord:
-    """Set what may change about somebody.
+    """Set what may change about somebody; nothing given leaves them as they are.
 
     Raises:
         PersonNotFoundError: if there is nobody of this id.
@@ -92,7 +92,9 @@ def change_person(person_id: str, **values: Any) -> PersonRecord:
     if unknown:
         raise TypeError(f"A person's {', '.join(sorted(unknown))} can't be changed.")
     with in_one_step():
-        get_person(person_id)
+        person = get_person(person_id)
+        if not values:
+            return person
         PersonRow.update(values).where(PersonRow.id == person_id).execute()
         if not _has_admin():
             raise LastAdminError

@@ -87,6 +87,17 @@ class Progress:
     """The best mean reward over 100 episodes so far."""
     solved_at: int | None = None
     """Timesteps at which the mean over 100 episodes first reached the solved threshold."""
+    best_evaluation: float | None = None
+    """The best mean return of an evaluation beside the training."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """The shape of a learning curve in a few points: steps and mean rewards."""
+
+    every: int
+    """How many values a point stands for."""
+    points: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +128,15 @@ class RunRecord:
     progress: Progress = Progress()
     latest: JsonObject | None = None
     """The newest value of every metric, or None before the first one."""
+    sketch: Sketch | None = None
+    """The shape of its learning; None: nobody has drawn it yet."""
+
+    @property
+    def score(self) -> float | None:
+        """What it is worth: its best evaluation, else its newest mean reward."""
+        if self.progress.best_evaluation is not None:
+            return self.progress.best_evaluation
+        return (self.latest or {}).get("mean_reward")
 
     @property
     def total_timesteps(self) -> int:

@@ -3,13 +3,15 @@
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import shutil
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from uuid import uuid4
 
 import msgspec
@@ -22,6 +24,19 @@ _SECRET_BYTES = 32
 Content = bytes | bytearray
 """What is written to a file."""
 
+_PORTABLE = re.compile(
+    r"config\.json|metrics\.jsonl|insights\.json|init_from\.bin|reward\.py"
+    r"|(model|best)\.zip|(policy|best)\.(pt|json)|(best-)?vecnormalize\.pkl"
+    r"|checkpoints/(0|[1-9][0-9]{0,15})\.(zip|pt|json)"
+    r"|evaluations/[0-9a-f]{32}\.(json|mp4|steps\.gz)",
+    re.ASCII,
+)
+
+
+def is_portable(name: str) -> bool:
+    """Whether a file of this name travels with a run; nothing else is taken out of a bundle."""
+    return _PORTABLE.fullmatch(name) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
@@ -33,6 +48,11 @@ class RunFolder:
     def config(self) -> Path:
         """What was asked for, complete: a run can be repeated from it alone."""
         return self.path / "config.json"
+
+    @property
+    def reward(self) -> Path:
+        """The reward function that somebody wrote for it, as config.json has it."""
+        return self.path / "reward.py"
 
     @property
     def metrics(self) -> Path:
@@ -56,15 +76,20 @@ class RunFolder:
         """The weights and scaling of the final or stopped policy, to play with."""
         return self.path / "policy.pt"
 
-    def save_policy_step(self, timesteps: int) -> None:
-        """Note when the final or stopped policy was taken."""
-        write_atomically(self.policy.with_suffix(".json"), msgspec.json.encode(timesteps))
+    def save_step(self, policy: Path, timesteps: int) -> None:
+        """Note when a policy was taken that isn't named after it."""
+        write_atomically(policy.with_suffix(".json"), msgspec.json.encode(timesteps))
+
+    def step_of(self, policy: Path) -> int | None:
+        """Return when that was, where it was written down."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(policy.with_suffix(".json").read_bytes(), type=int)
+        return None
 
     def newest_policy(self) -> tuple[Path, int] | None:
         """Return the newest policy there is, and its step: a resumed run's final one is old."""
         known = [(file.timesteps, file.policy) for file in self.checkpoints]
-        with suppress(OSError, msgspec.MsgspecError):
-            step = msgspec.json.decode(self.policy.with_suffix(".json").read_bytes(), type=int)
+        if (step := self.step_of(self.policy)) is not None:
             known.append((step, self.policy))
         if not known:
             return None
@@ -79,13 +104,76 @@ class RunFolder:
     @property
     def evaluations(self) -> list[Path]:
         """What evaluations found, one JSON file each."""
-        return sorted((self.path / "evaluations").glob("*.json"))
+        return sorted(self.evaluations_path.glob("*.json"))
 
-    def save_evaluation(self, evaluation_id: str, found: JsonObject) -> None:
-        """Store what an evaluation found."""
-        path = self.path / "evaluations" / f"{evaluation_id}.json"
-        path.parent.mkdir(exist_ok=True)
-        write_atomically(path, msgspec.json.format(msgspec.json.encode(found), indent=2))
+    @property
+    def evaluations_path(self) -> Path:
+        """The folder of evaluations, recordings and their videos; see `EvaluationFiles`."""
+        return self.path / "evaluations"
+
+    @property
+    def clips_path(self) -> Path:
+        """The folder of the time machine; see `ClipFiles`."""
+        return self.path / "clips"
+
+    def evaluations_found(self) -> list[JsonObject]:
+        """Return what evaluations found, oldest first; what can't be read is left out."""
+        found: list[JsonObject] = []
+        for path in self.evaluations_path.glob("*.json"):
+            with suppress(OSError, msgspec.MsgspecError):
+                found.append(msgspec.json.decode(path.read_bytes(), type=dict[str, Any]))
+        return sorted(found, key=lambda one: str(one.get("created_at")))
+
+    def stamp(self) -> tuple[float, int]:
+        """Return what is another once evaluations, videos or metrics were added."""
+        changed, size = 0.0, 0
+        with suppress(OSError):
+            changed = self.evaluations_path.stat().st_mtime
+        with suppress(OSError):
+            size = self.metrics.stat().st_size
+        return changed, size
+
+    def newest_clip(self) -> Path | None:
+        """Return the video that was recorded last, if there is any."""
+        clips = {path: Artifact.at(path) for path in self.evaluations_path.glob("*.mp4")}
+        known = {path: clip.created_at for path, clip in clips.items() if clip is not None}
+        return max(known, key=lambda path: known[path], default=None)
+
+    def save_insights(self, findings: JsonObject) -> None:
+        """Keep what the doctor found."""
+        write_atomically(self._insights, msgspec.json.encode(findings))
+
+    def load_insights(self) -> JsonObject | None:
+        """Return what the doctor found, if it has looked and the file can be read."""
+        try:
+            found: JsonObject = msgspec.json.decode(self._insights.read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return found
+
+    def save_publication(self, content: bytes) -> None:
+        """Keep how the run was published."""
+        write_atomically(self._publication, content)
+
+    def load_publication(self) -> bytes | None:
+        """Return how the run was published, if it was."""
+        try:
+            return self._publication.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @property
+    def _publication(self) -> Path:
+        return self.path / "publication.json"
+
+    @property
+    def _insights(self) -> Path:
+        return self.path / "insights.json"
+
+    @property
+    def forks_path(self) -> Path:
+        """The folder of the policies that it had before it was changed."""
+        return self.path / "forks"
 
     @property
     def beginning(self) -> Path:
@@ -103,16 +191,23 @@ class RunFolder:
     def save_checkpoint(
         self, content: Content, facts: JsonObject, *, policy: Content = b"", keep: int
     ) -> None:
-        """Store a checkpoint taken at `facts["timesteps"]` and drop all but the newest."""
-        facts = {**facts, "sha256": hashlib.sha256(content).hexdigest()}
+        """Store a checkpoint of `facts["timesteps"]`; only the newest and the pinned ones stay."""
         self._checkpoints.mkdir(exist_ok=True)
         file = CheckpointFile(self._checkpoints / f"{facts['timesteps']}.zip")
+        # A run that goes on delivers the checkpoint once more from which it does.
+        pinned = {"pinned": True} if file.is_pinned() else {}
+        facts = {**facts, **pinned, "sha256": hashlib.sha256(content).hexdigest()}
         write_atomically(file.path, content)
         write_atomically(file.policy, policy)
         # The facts come last: a checkpoint without them isn't one.
         write_atomically(file.facts_path, msgspec.json.encode(facts))
-        for old in self.checkpoints[:-keep]:
+        loose = [known for known in self.checkpoints if not known.is_pinned()]
+        for old in loose[:-keep]:
             old.remove()
+
+    def pin_checkpoint(self, file: "CheckpointFile", *, on: bool) -> None:
+        """Keep a checkpoint for good, or let newer ones take its place."""
+        write_atomically(file.facts_path, msgspec.json.encode({**file.facts(), "pinned": on}))
 
     @property
     def _checkpoints(self) -> Path:
@@ -135,10 +230,44 @@ class RunFolder:
 
     def artifacts(self) -> dict[str, "Artifact"]:
         """Return the downloadable files that exist, by name."""
-        offered = self.delivered | {path.name: path for path in (self.config, self.metrics)}
-        offered |= {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
+        try:
+            # One look at the folder instead of one at each file that may be in it.
+            there = {entry.name for entry in os.scandir(self.path)}
+        except FileNotFoundError:
+            return {}
+        own = (self.config, self.reward, self.metrics)
+        offered = self.delivered | {path.name: path for path in own}
+        offered = {name: path for name, path in offered.items() if name in there}
+        if self._checkpoints.name in there:
+            offered |= {f"checkpoint-{c.timesteps}.zip": c.path for c in self.checkpoints}
         found = {name: Artifact.at(path) for name, path in offered.items()}
         return {name: artifact for name, artifact in found.items() if artifact is not None}
+
+    def portable(self) -> list[tuple[str, Path]]:
+        """Return the files that make a run the same elsewhere, by their names in a bundle.
+
+        Of the checkpoints those that are pinned and the newest one; metrics come last, because a
+        checkpoint counts lines that must be there.
+        """
+        kept = [file for file in self.checkpoints if file.is_pinned()]
+        files = [self.config, self.reward, self.beginning, self._insights, *self.delivered.values()]
+        files += [path.with_suffix(".json") for path in (self.policy, self.best_policy)]
+        for file in {*kept, *self.checkpoints[-1:]}:
+            files += [file.path, file.policy, file.facts_path]
+        found = [(path.name, path) for path in files if path.parent == self.path]
+        found += [(f"checkpoints/{path.name}", path) for path in files if path.parent != self.path]
+        listed = sorted(self.evaluations_path.glob("*")) if self.evaluations_path.is_dir() else []
+        found += [(f"evaluations/{path.name}", path) for path in listed]
+        found.append((self.metrics.name, self.metrics))
+        return [(name, path) for name, path in found if is_portable(name) and is_own_file(path)]
+
+    def place(self, name: str) -> Path:
+        """Return where a file of a bundle belongs, whose name `is_portable`."""
+        if not is_portable(name):
+            raise ValueError(f"{name[:80]!r} is no file of a run.")
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def create(self, config: JsonObject, beginning: bytes | None = None) -> None:
         """Make the folder with its config.json, and the policy to begin with if there is one."""
@@ -152,8 +281,15 @@ class RunFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def save_config(self, config: JsonObject) -> None:
-        """Write config.json."""
+        """Write config.json, and reward.py if it has one."""
         write_atomically(self.config, msgspec.json.format(msgspec.json.encode(config), indent=2))
+        if (code := config.get("reward_code")) is not None:
+            write_atomically(self.reward, code.encode())
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether this is a file, and no link to one that is somewhere else."""
+    return Artifact.at(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +302,16 @@ class Artifact:
 
     @classmethod
     def at(cls, path: Path) -> "Artifact | None":
-        """Look at a file; it may be gone by now."""
+        """Look at a file; it may be gone by now, and what is no file of ours is none."""
         try:
-            facts = path.stat()
+            facts = path.lstat()
         except FileNotFoundError:
             return None
-        return cls(path, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+        return (
+            None
+            if not stat.S_ISREG(facts.st_mode)
+            else cls(path, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +344,13 @@ class CheckpointFile:
         """Return what the lab knew when it was taken."""
         facts: JsonObject = msgspec.json.decode(self.facts_path.read_bytes())
         return facts
+
+    def is_pinned(self) -> bool:
+        """Whether it stays, however many newer ones there are."""
+        try:
+            return bool(self.facts().get("pinned"))
+        except (OSError, msgspec.MsgspecError):
+            return False
 
     def is_good(self) -> bool:
         """Whether it still holds what was stored; it is never opened outside a worker."""
@@ -275,9 +422,77 @@ class RunsFolder:
         """Keep what is known of environments outside the catalogue."""
         write_atomically(self._environments, content)
 
+    def read_custom_environments(self) -> dict[str, bytes]:
+        """Return what is kept of the environments that people wrote, by their names."""
+        return {path.stem: path.read_bytes() for path in sorted(self._custom.glob("*.json"))}
+
+    def save_custom_environment(self, name: str, content: bytes) -> None:
+        """Keep an environment that somebody wrote."""
+        self._custom.mkdir(exist_ok=True)
+        write_atomically(self._custom / f"{name}.json", content)
+
+    @property
+    def _custom(self) -> Path:
+        return self.path / ".custom"
+
     @property
     def _environments(self) -> Path:
         return self.path / ".environments.json"
+
+    def read_random_scores(self) -> bytes | None:
+        """Return what is known of random play, if anything is."""
+        try:
+            return self._random_scores.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def save_random_scores(self, content: bytes) -> None:
+        """Keep what is known of random play."""
+        write_atomically(self._random_scores, content)
+
+    @property
+    def _random_scores(self) -> Path:
+        return self.path / ".random_scores.json"
+
+    def read_transitions(self, key: str) -> bytes | None:
+        """Return the recorded episodes that were kept under this key of hexadecimal digits."""
+        try:
+            return self._transitions(key).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def save_transitions(self, key: str, content: bytes, *, keep: int) -> None:
+        """Keep recorded episodes, and drop all but the newest few of them."""
+        path = self._transitions(key)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, content)
+        kept = [(file, Artifact.at(file)) for file in path.parent.glob("*.npz")]
+        ages = {file: found.created_at for file, found in kept if found is not None}
+        for old in sorted(ages, key=lambda file: ages[file])[:-keep]:
+            old.unlink(missing_ok=True)
+
+    def _transitions(self, key: str) -> Path:
+        return self.path / ".transitions" / f"{key}.npz"
+
+    @property
+    def demonstrations(self) -> Path:
+        """Episodes that people played, in a folder for each of them."""
+        return self.path / ".demonstrations"
+
+    @property
+    def rewards(self) -> Path:
+        """Rewards that people wrote and saved, in a folder for each of them."""
+        return self.path / ".rewards"
+
+    def begin_arrival(self) -> "Arrival":
+        """Return an empty place for what comes from elsewhere and isn't checked yet."""
+        path = self.path / ".arriving" / uuid4().hex
+        path.mkdir(parents=True)
+        return Arrival(path)
+
+    def forget_arrivals(self) -> None:
+        """Remove what an earlier server was about to take in."""
+        shutil.rmtree(self.path / ".arriving", ignore_errors=True)
 
     def server_secret(self) -> bytes:
         """Return what only this server knows, made at first and readable by its user alone."""
@@ -339,6 +554,31 @@ class RunsFolder:
 
     def _trash(self, run_id: str) -> Path:
         return self.path / ".trash" / run_id
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A bundle that is being checked, and what was taken out of it so far."""
+
+    path: Path
+
+    @property
+    def archive(self) -> Path:
+        """The bundle as it came."""
+        return self.path / "bundle.zip"
+
+    @property
+    def folder(self) -> RunFolder:
+        """Its files as they will lie in the run's folder."""
+        return RunFolder(self.path / "run")
+
+    def move_in(self, target: RunFolder) -> None:
+        """Make its files those of a run, all at once."""
+        self.folder.path.rename(target.path)
+
+    def remove(self) -> None:
+        """Leave nothing of it."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def _size(folder: Path) -> int:

@@ -1,22 +1,12 @@
 """Read and write runs."""
 
-import base64
-import binascii
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import msgspec
-from peewee import Expression, Field
-
-from storage.database import holds
-from storage.errors import (
-    AmbiguousRunError,
-    BadCursorError,
-    RunNotFoundError,
-    WrongStateError,
-)
+from storage.cursors import beyond, in_order, write_cursor
+from storage.errors import AmbiguousRunError, RunNotFoundError, WrongStateError
 from storage.records import (
     ALLOWED_STEPS,
     ENDS,
@@ -27,17 +17,17 @@ from storage.records import (
     RunFilter,
     RunRecord,
     RunStatus,
+    Sketch,
     Visibility,
 )
-from storage.tables import RunRow, without_nul
-
-SORTABLE = ("created_at", "updated_at", "name", "env_id", "algorithm", "status", "timesteps")
-"""The fields a list of runs can be sorted by."""
+from storage.run_filters import conditions
+from storage.tables import RunRow
 
 LATEST = "latest"
 """Stands for the newest run where an id is asked for."""
 
 _FEW = 5
+_BEST = 50
 _CHANGEABLE = frozenset(
     {"name", "notes", "tags_json", "archived", "config_json", "visibility", "shared_json"}
 )
@@ -65,7 +55,7 @@ def create_run(
         updated_at=now,
         **more,
     )
-    return _record(row)
+    return record(row)
 
 
 def get_run(run_id: str) -> RunRecord:
@@ -77,7 +67,7 @@ def get_run(run_id: str) -> RunRecord:
     row = RunRow.get_or_none((RunRow.id == run_id) & RunRow.deleted_at.is_null())
     if row is None:
         raise RunNotFoundError(run_id)
-    return _record(row)
+    return record(row)
 
 
 def find_run(beginning: str) -> RunRecord:
@@ -96,7 +86,7 @@ def find_run(beginning: str) -> RunRecord:
         raise RunNotFoundError(beginning)
     if len(rows) > 1:
         raise AmbiguousRunError(beginning, [row.id[:12] for row in rows])
-    return _record(rows[0])
+    return record(rows[0])
 
 
 def list_runs(
@@ -111,16 +101,14 @@ def list_runs(
     Raises:
         BadCursorError: if `cursor` is not one that a list of this order gave out.
     """
-    field, falls = getattr(RunRow, sort.lstrip("-")), sort.startswith("-")
-    query = RunRow.select().where(RunRow.deleted_at.is_null(), *_conditions(wanted))
+    query = RunRow.select().where(RunRow.deleted_at.is_null(), *conditions(wanted))
     if cursor is not None:
-        query = query.where(_beyond(field, _read_cursor(cursor, sort), falls=falls))
-    order = (field.desc(), RunRow.id.desc()) if falls else (field, RunRow.id)
-    rows = list(query.order_by(*order).limit(limit + 1))
+        query = query.where(beyond(cursor, sort))
+    rows = list(query.order_by(*in_order(sort)).limit(limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return Page(
-        items=tuple(_record(row) for row in rows[:limit]),
-        next=None if last is None else _write_cursor(sort, getattr(last, field.name), last.id),
+        items=tuple(record(row) for row in rows[:limit]),
+        next=None if last is None else write_cursor(last, sort),
     )
 
 
@@ -128,14 +116,22 @@ def newest_run(wanted: RunFilter = RunFilter()) -> RunRecord | None:  # noqa: B0
     """Return the run a visitor wants to see first: the one that trains, else the latest."""
     row = (
         RunRow.select()
-        .where(RunRow.deleted_at.is_null(), *_conditions(wanted))
+        .where(RunRow.deleted_at.is_null(), *conditions(wanted))
         .order_by(
             RunRow.status.in_(list(WITH_WORKER)).desc(),
             RunRow.created_at.desc(),
         )
         .first()
     )
-    return None if row is None else _record(row)
+    return None if row is None else record(row)
+
+
+def solved_environments(wanted: RunFilter) -> frozenset[str]:
+    """Return the environments that at least one of the runs has solved."""
+    query = RunRow.select(RunRow.env_id).where(
+        RunRow.deleted_at.is_null(), RunRow.solved_at.is_null(False), *conditions(wanted)
+    )
+    return frozenset(row.env_id for row in query.distinct())
 
 
 def owners() -> dict[str, str | None]:
@@ -146,13 +142,13 @@ def owners() -> dict[str, str | None]:
 def queued_runs() -> tuple[RunRecord, ...]:
     """Return the runs that wait for a worker, longest waiting first."""
     waiting = RunRow.select().where(RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null())
-    return tuple(_record(row) for row in waiting.order_by(RunRow.queued_at, RunRow.id))
+    return tuple(record(row) for row in waiting.order_by(RunRow.queued_at, RunRow.id))
 
 
 def orphaned_runs() -> tuple[RunRecord, ...]:
     """Return the runs whose worker ended together with an earlier server."""
     owned = RunRow.status.in_(list(WITH_WORKER))
-    return tuple(_record(row) for row in RunRow.select().where(owned))
+    return tuple(record(row) for row in RunRow.select().where(owned))
 
 
 def interrupted_runs() -> tuple[RunRecord, ...]:
@@ -160,7 +156,7 @@ def interrupted_runs() -> tuple[RunRecord, ...]:
     broken = RunRow.select().where(
         RunRow.status == RunStatus.INTERRUPTED, RunRow.deleted_at.is_null(), ~RunRow.archived
     )
-    return tuple(_record(row) for row in broken.order_by(RunRow.finished_at))
+    return tuple(record(row) for row in broken.order_by(RunRow.finished_at))
 
 
 def move_run(run_id: str, target: RunStatus, *, error: str | None = None) -> RunRecord:
@@ -202,8 +198,12 @@ def merge_config(run_id: str, values: JsonObject, *, change: JsonObject | None =
     return change_run(run_id, config_json=config)
 
 
-def save_progress(run_id: str, progress: Progress, latest: JsonObject | None) -> None:
+def save_progress(
+    run_id: str, progress: Progress, latest: JsonObject | None, sketch: Sketch | None = None
+) -> None:
     """Remember how far a run has come."""
+    evaluation = progress.best_evaluation
+    mean = (latest or {}).get("mean_reward")
     RunRow.update(
         timesteps=progress.timesteps,
         vec_steps=progress.vec_steps,
@@ -212,9 +212,21 @@ def save_progress(run_id: str, progress: Progress, latest: JsonObject | None) ->
         elapsed_s=progress.elapsed_s,
         best=progress.best,
         solved_at=progress.solved_at,
+        best_evaluation=evaluation,
+        score=mean if evaluation is None else evaluation,
         latest_json=None if latest is None else dict(latest),
+        sketch_json=_written(sketch),
         updated_at=datetime.now(UTC),
     ).where(RunRow.id == run_id).execute()
+
+
+def save_sketch(run_id: str, sketch: Sketch, best_evaluation: float | None) -> None:
+    """Remember the shape of a run that ended before anybody drew it, and its best evaluation."""
+    values: dict[str, Any] = {"sketch_json": _written(sketch)}
+    if best_evaluation is not None:
+        values |= {"best_evaluation": best_evaluation, "score": best_evaluation}
+    undrawn = (RunRow.id == run_id) & RunRow.sketch_json.is_null()
+    RunRow.update(values).where(undrawn).execute()
 
 
 def hide_run(run_id: str) -> RunRecord:
@@ -229,6 +241,17 @@ def hide_run(run_id: str) -> RunRecord:
         raise WrongStateError(run.id, run.status, "be deleted. Stop it first")
     RunRow.update(deleted_at=datetime.now(UTC)).where(RunRow.id == run_id).execute()
     return run
+
+
+def best_runs(wanted: RunFilter) -> tuple[RunRecord, ...]:
+    """Return the runs with the best mean reward, best first."""
+    rows = (
+        RunRow.select()
+        .where(RunRow.deleted_at.is_null(), RunRow.best.is_null(False), *conditions(wanted))
+        .order_by(RunRow.best.desc())
+        .limit(_BEST)
+    )
+    return tuple(record(row) for row in rows)
 
 
 def restore_run(run_id: str) -> RunRecord:
@@ -254,79 +277,8 @@ def hidden_runs() -> tuple[str, ...]:
     return tuple(row.id for row in rows)
 
 
-def _conditions(wanted: RunFilter) -> list[Any]:
-    equal = {
-        RunRow.status: wanted.status,
-        RunRow.env_id: wanted.env_id,
-        RunRow.algorithm: wanted.algorithm,
-        RunRow.group_id: wanted.group_id,
-        RunRow.owner: wanted.owner,
-        RunRow.archived: wanted.archived,
-    }
-    found: list[Any] = [field == value for field, value in equal.items() if value is not None]
-    if wanted.tag is not None:
-        # Tags are stored as a JSON list; the quotes keep "ppo" from matching "ppo-2".
-        found.append(holds(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()))
-    if wanted.text:
-        text = without_nul(wanted.text)
-        found.append(
-            RunRow.name.contains(text)
-            | RunRow.env_id.contains(text)
-            | RunRow.algorithm.contains(text)
-            | RunRow.id.startswith(text)
-        )
-    if wanted.seen_by is not None:
-        found.append(_may_be_seen_by(wanted.seen_by))
-    return found
-
-
-def _may_be_seen_by(person_id: str) -> Expression:
-    expression: Expression = (
-        (RunRow.owner == person_id)
-        | (RunRow.visibility == Visibility.EVERYONE)
-        | holds(RunRow.shared_json, f'"{person_id}"')
-    )
-    return expression
-
-
-def _beyond(field: Field, position: tuple[str, str], *, falls: bool) -> Expression:
-    value, run_id = position
-    converted = _cursor_value(field, value)
-    expression: Expression
-    if falls:
-        expression = (field < converted) | ((field == converted) & (RunRow.id < run_id))
-    else:
-        expression = (field > converted) | ((field == converted) & (RunRow.id > run_id))
-    return expression
-
-
-def _cursor_value(field: Field, text: str) -> object:
-    try:
-        if field.name.endswith("_at"):
-            return datetime.fromisoformat(text).astimezone(UTC)
-        return max(-(2**62), min(int(text), 2**62)) if field.name == "timesteps" else text
-    except (ValueError, OverflowError):
-        raise BadCursorError from None
-
-
-def _write_cursor(sort: str, value: object, run_id: str) -> str:
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return base64.urlsafe_b64encode(f"{sort}|{run_id}|{text}".encode()).decode()
-
-
-def _read_cursor(cursor: str, sort: str) -> tuple[str, str]:
-    try:
-        text = base64.urlsafe_b64decode(cursor.encode()).decode()
-    except (binascii.Error, UnicodeError):
-        raise BadCursorError from None
-    order, _, rest = text.partition("|")
-    run_id, _, value = rest.partition("|")
-    if order != sort or not value:
-        raise BadCursorError
-    return value, run_id
-
-
-def _record(row: RunRow) -> RunRecord:
+def record(row: RunRow) -> RunRecord:
+    """Return what a row says."""
     return RunRecord(
         id=row.id,
         name=row.name,
@@ -355,6 +307,18 @@ def _record(row: RunRow) -> RunRecord:
             elapsed_s=row.elapsed_s,
             best=row.best,
             solved_at=row.solved_at,
+            best_evaluation=row.best_evaluation,
         ),
         latest=row.latest_json,
+        sketch=_read(row.sketch_json),
     )
+
+
+def _written(sketch: Sketch | None) -> dict[str, Any] | None:
+    return None if sketch is None else {"every": sketch.every, "points": sketch.points}
+
+
+def _read(written: JsonObject | None) -> Sketch | None:
+    if written is None:
+        return None
+    return Sketch(every=written["every"], points=tuple((x, y) for x, y in written["points"]))

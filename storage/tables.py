@@ -90,7 +90,7 @@ class RunRow(Model):
     queued_at = UtcField(null=True, index=True)
     started_at = UtcField(null=True)
     finished_at = UtcField(null=True)
-    deleted_at = UtcField(null=True, index=True)
+    deleted_at = UtcField(null=True)
     owner = LineField(null=True, index=True)
     visibility = LineField(default=Visibility.PRIVATE)
     # People's ids: read with every run and hardly ever written.
@@ -108,7 +108,11 @@ class RunRow(Model):
     elapsed_s = FloatField(default=0.0)
     best = FloatField(null=True)
     solved_at = IntegerField(null=True)
+    best_evaluation = FloatField(null=True)
+    # What `RunRecord.score` says, so that runs can be sorted by it.
+    score = FloatField(null=True)
     latest_json = JsonField(null=True)
+    sketch_json = JsonField(null=True)
 
     class Meta:
         """Name the table after what it holds."""

@@ -30,6 +30,7 @@ def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RL_LAB_PORT", str(free_port()))
     monkeypatch.setenv("RL_LAB_HOSTS", "test")
     monkeypatch.setenv("RL_LAB_WARM_WORKERS", "0")
+    monkeypatch.setenv("RL_LAB_CLIPS", "0")
     monkeypatch.setattr(sys, "argv", ["main.py"])
     return folder
 
@@ -66,7 +67,8 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
     started: list[LabServer] = []
 
     def start(folder: Path | None = None, **settings: Any) -> LabServer:
-        settings = {"RL_LAB_WORKERS": "1", **settings}
+        # One that is kept warm would be warmed for nothing: most tests train once.
+        settings = {"RL_LAB_WORKERS": "1", "RL_LAB_WARM_WORKERS": "0", **settings}
         lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
         started.append(lab)
         return lab.start()

@@ -1,10 +1,12 @@
 """A lab in a process of its own, driven over its API as any program would."""
 
 import os
+import shutil
 import signal
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,10 @@ import psutil
 
 ROOT = Path(__file__).parent.parent
 ENDS = {"completed", "stopped", "failed", "interrupted"}
+
+# The same pictures of environments for every lab that a test session starts: to draw them takes
+# a core for five seconds, which hundreds of labs would spend beside what is tested.
+_PICTURES = tempfile.TemporaryDirectory()
 
 
 class LabServer:
@@ -37,6 +43,7 @@ class LabServer:
         self.kill()
 
     def start(self) -> Self:
+        _copy_pictures(Path(_PICTURES.name), self.folder / ".previews")
         self.process = run_main(env=self._environment)
         wait_until(self._answers, within=60)
         return self
@@ -61,6 +68,7 @@ class LabServer:
             self.process.kill()
             self.process.communicate()
         self.api.close()
+        _copy_pictures(self.folder / ".previews", Path(_PICTURES.name))
 
     def restart(self) -> None:
         """Start again on the same folder and port."""
@@ -91,6 +99,13 @@ class LabServer:
         wait_until(lambda: self.get(run_id)["timesteps"] >= steps, within=90)
         return self.get(run_id)
 
+    def stop_all(self) -> None:
+        """Stop what earlier tests left training or waiting."""
+        for run in self.api.get("/runs", params={"limit": 500}).json()["items"]:
+            if run["status"] not in {*ENDS, "created"}:
+                self.api.post(f"/runs/{run['id']}/stop")
+                self.wait_for(run["id"], *ENDS)
+
     def messages(self, run_id: str) -> list[str]:
         """Return the event log, oldest first."""
         items = self.api.get(f"/runs/{run_id}/events").json()["items"]
@@ -116,12 +131,21 @@ class EventStream:
     def __iter__(self) -> Iterator[dict[str, str]]:
         event: dict[str, str] = {}
         for line in self._lines:
+            if line.startswith(":"):
+                continue  # A comment: a keep-alive is one.
             if line:
                 name, _, value = line.partition(": ")
                 event[name] = value
             elif event:
                 yield event
                 event = {}
+
+
+def _copy_pictures(source: Path, target: Path) -> None:
+    for picture in source.glob("*.png"):
+        if not (target / picture.name).exists():
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copy(picture, target)
 
 
 def run_main(*flags: str, env: dict[str, str]) -> subprocess.Popen[str]:
@@ -156,13 +180,13 @@ def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
 
 
 def _environment(**settings: str) -> dict[str, str]:
-    """What a person's shell would give, less what pytest left in it."""
+    """What a person's shell would give, less what pytest left in it; clips only where wanted."""
     inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("RL_LAB_", "NICEGUI_", "PYTEST_"))
     }
-    return {**inherited, **settings}
+    return {**inherited, "RL_LAB_CLIPS": "0", **settings}
 
 
 def is_alive(process: psutil.Process) -> bool:

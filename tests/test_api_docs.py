@@ -36,6 +36,20 @@ def test_the_commands_for_a_shell_work(server: LabServer, tmp_path: Path) -> Non
     assert "config.json" in done.stdout
 
 
+def test_the_example_of_a_comparison_says_what_differs(server: LabServer, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-ec", _example("sh compare")],
+        cwd=tmp_path,
+        env={**os.environ, "LAB": server.url},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "hyperparameters.learning_rate,0.0001,0.001" in done.stdout
+    assert '"error":{' not in done.stdout
+
+
 def test_the_client_in_python_trains_and_downloads(server: LabServer, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _example("python"), server.url],
@@ -48,3 +62,53 @@ def test_the_client_in_python_trains_and_downloads(server: LabServer, tmp_path: 
     *lines, last = done.stdout.splitlines()
     assert len(lines) > 1
     assert re.fullmatch(r"\d{4,} bytes, for PPO.load", last)
+
+
+def test_the_example_of_a_preview_steps_goes_back_and_keeps(
+    server: LabServer, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _example("python preview"), server.url],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    state, back, kept = done.stdout.splitlines()
+    assert re.fullmatch(r"state \d+(\.0)? from 0.0 to 15.0", state)
+    assert back == "step 0 return 0.0"
+    assert re.fullmatch(r"kept \d+ steps", kept)
+
+
+def test_the_client_in_python_tests_a_policy_and_keeps_the_video(
+    server: LabServer, tmp_path: Path
+) -> None:
+    server.train(total_timesteps=500)
+
+    done = subprocess.run(
+        [sys.executable, "-c", _example("python evaluate"), server.url],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    numbers, video = done.stdout.splitlines()
+    assert numbers.startswith("completed ")
+    assert re.fullmatch(r"\d{4,} bytes of MP4", video)
+
+
+def test_the_example_of_a_reward_finds_that_it_is_hackable(
+    server: LabServer, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _example("python reward"), server.url],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "upright" in done.stdout
+    assert "Hackable by: action" in done.stdout

@@ -7,7 +7,8 @@ def test_the_web_process_loads_neither_torch_nor_environments() -> None:
     code = (
         "import app.api, app.cli.train, app.cli.evaluate, app.cli.export, app.guard, app.server;"
         "import pages.dashboard, pages.history, sys;"
-        "print({'torch', 'stable_baselines3', 'sb3_contrib', 'gymnasium'} & set(sys.modules))"
+        "heavy = {'torch', 'stable_baselines3', 'sb3_contrib', 'gymnasium', 'huggingface_hub'};"
+        "print(heavy & set(sys.modules))"
     )
 
     done = subprocess.run(

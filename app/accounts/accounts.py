@@ -12,16 +12,18 @@ from app.accounts.passes import Passes
 from app.accounts.passwords import Passwords
 from app.accounts.profiles import Profiles
 from app.accounts.providers import providers_of
+from app.accounts.resets import Resets
 from app.accounts.secrets import Vault
 from app.accounts.signing_in import SigningIn
 from app.accounts.surroundings import Surroundings
 from app.settings import Settings
 from app.storage_thread import StorageThread
 from app.tasks import Tasks
-from storage import sessions
+from storage import resets, sessions
 from storage.errors import NotWrittenError
 
 _SWEEP_EVERY_S = 20.0
+_TIDY_EVERY_S = 3_600.0
 
 
 class Accounts:
@@ -43,7 +45,8 @@ class Accounts:
         )
         self.signing_in = SigningIn(around, is_on=self.is_on)
         self.profiles = Profiles(around, self.signing_in, Vault(secret))
-        self.openid = OpenId(around, self.signing_in, providers_of(settings))
+        self.resets = Resets(around, self.signing_in)
+        self.openid = OpenId(around, self.signing_in, providers_of(settings), secret=secret)
         self.administration = Administration(around)
         self._tasks = Tasks()
         if self.is_on:
@@ -55,6 +58,7 @@ class Accounts:
         """From now on end what expires."""
         if self.is_on:
             self._tasks.start(self._sweep(), name="end expired sessions")
+            self._tasks.start(self._tidy(), name="tidy the audit log")
 
     async def close(self) -> None:
         """End what is under way."""
@@ -67,4 +71,11 @@ class Accounts:
             self.passes.end_expired(now)
             with suppress(NotWrittenError):
                 await self._storage(sessions.forget_expired, now)
+                await self._storage(resets.forget_expired, now)
             await asyncio.sleep(_SWEEP_EVERY_S)
+
+    async def _tidy(self) -> None:
+        while True:
+            with suppress(NotWrittenError):
+                await self.audit.tidy(datetime.now(UTC))
+            await asyncio.sleep(_TIDY_EVERY_S)

@@ -9,7 +9,7 @@ from app.accounts.secrets import digest, new_code
 from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Visitor
 from app.events import Event
-from storage import invitations, people, sessions
+from storage import invitations, people, resets, sessions
 from storage.account_records import (
     AuditRecord,
     InvitationRecord,
@@ -55,12 +55,21 @@ class Administration:
         if "blocked" in values:
             values["blocked_at"] = datetime.now(UTC) if values.pop("blocked") else None
         person = await self._storage(people.change_person, person_id, **values)
-        if person.is_blocked:
-            await self._storage(sessions.end_sessions_of, person_id)
+        await self._take_codes(person)
         self._passes.update(self._directory.put(person))
-        await self._audit.note(visitor, "person_changed", person.email, _values(changes))
+        if values:
+            await self._audit.note(visitor, "person_changed", person.email, _values(changes))
         self.limits_changed.emit()
         return person
+
+    async def _take_codes(self, person: PersonRecord) -> None:
+        """End what somebody could come back in with, or come back as an administrator."""
+        if person.is_blocked:
+            await self._storage(sessions.end_sessions_of, person.id)
+            await self._storage(resets.forget_resets_of, person.id)
+        if person.is_blocked or not person.is_admin:
+            await self._storage(invitations.revoke_invitations_of, person.email)
+            await self._storage(resets.forget_resets_made_by, person.email)
 
     async def change_lab(self, visitor: Visitor, changes: LabChanges) -> None:
         """Set who may register and what people may use."""

@@ -13,12 +13,29 @@ class Attempts:
     """Counts tries in a sliding window, each kind of key for itself."""
 
     def __init__(
-        self, most: int, *, within_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        most: int,
+        *,
+        within_s: float,
+        most_keys: int = _MOST_KEYS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = most
         self._within_s = within_s
+        self._most_keys = most_keys
         self._clock = clock
         self._tries: dict[Hashable, deque[float]] = {}
+
+    def check(self, key: Hashable, *, what: str = "attempts") -> None:
+        """Make sure that one more try is allowed.
+
+        Raises:
+            TooManyError: if there were too many already.
+        """
+        now = self._clock()
+        tries = self._recent(key, now)
+        if len(tries) >= self._most:
+            raise TooManyError(tries[0] + self._within_s - now, what)
 
     def add(self, key: Hashable, *, what: str = "attempts") -> None:
         """Count a try.
@@ -26,27 +43,23 @@ class Attempts:
         Raises:
             TooManyError: if there were too many already; this one isn't counted.
         """
-        now = self._clock()
-        tries = self._recent(key, now)
-        if len(tries) >= self._most:
-            raise TooManyError(tries[0] + self._within_s - now, what)
-        tries.append(now)
+        self.check(key, what=what)
+        # The one that was used last goes to the end, so that the oldest can be forgotten.
+        tries = self._tries.pop(key, deque[float]())
+        tries.append(self._clock())
+        self._tries[key] = tries
+        if len(self._tries) > self._most_keys:
+            self._tries.pop(next(iter(self._tries)))
 
     def take_back(self, key: Hashable) -> None:
         """Uncount the newest try: it turned out to be a good one."""
         if tries := self._tries.get(key):
             tries.pop()
+            if not tries:
+                del self._tries[key]
 
     def _recent(self, key: Hashable, now: float) -> deque[float]:
-        if len(self._tries) > _MOST_KEYS:
-            self._forget_old(now)
-        tries = self._tries.setdefault(key, deque())
+        tries = self._tries.get(key, deque[float]())
         while tries and tries[0] <= now - self._within_s:
             tries.popleft()
         return tries
-
-    def _forget_old(self, now: float) -> None:
-        old = now - self._within_s
-        self._tries = {
-            key: tries for key, tries in self._tries.items() if tries and tries[-1] > old
-        }

@@ -1,7 +1,11 @@
 """The audit log: who did what when, for administrators."""
 
 import logging
+from datetime import datetime
 
+from app.accounts.addresses import network_of
+from app.accounts.attempts import Attempts
+from app.accounts.errors import TooManyError
 from app.accounts.visitors import Visitor
 from app.storage_thread import StorageThread
 from storage import audit
@@ -11,6 +15,8 @@ from storage.records import JsonObject
 NOBODY = "nobody"
 """Who did it where there are no accounts, or before there was one."""
 
+_HOUR_S = 3_600
+
 _log = logging.getLogger(__name__)
 
 
@@ -19,6 +25,10 @@ class AuditLog:
 
     def __init__(self, storage: StorageThread) -> None:
         self._storage = storage
+        # Strangers decide how often they are refused, and must not decide how long the log is.
+        self._from_one_address = Attempts(30, within_s=_HOUR_S)
+        self._from_everywhere = Attempts(1_000, within_s=_HOUR_S)
+        self._left_out = 0
 
     async def note(
         self, visitor: Visitor, action: str, subject: str = "", data: JsonObject | None = None
@@ -40,7 +50,7 @@ class AuditLog:
         address: str = "",
         data: JsonObject | None = None,
     ) -> None:
-        """Note what somebody did who isn't signed in."""
+        """Note what somebody did who has just come in."""
         _log.info("%s by %s: %s", action, ascii(who), ascii(subject))
         await self._storage(
             audit.add_entry,
@@ -51,6 +61,26 @@ class AuditLog:
             address=address,
             data=data,
         )
+
+    async def note_attempt(
+        self, action: str, *, who: str, subject: str = "", address: str, reason: str
+    ) -> None:
+        """Note what a stranger was refused; of a flood only the beginning and, later, its size."""
+        try:
+            self._from_one_address.add(network_of(address))
+            self._from_everywhere.add("all")
+        except TooManyError:
+            self._left_out += 1
+            return
+        data = {"reason": reason}
+        await self.note_as(who, action, subject=subject, address=address, data=data)
+
+    async def tidy(self, now: datetime) -> None:
+        """Say how many attempts weren't noted, and forget what is old."""
+        if count := self._left_out:
+            self._left_out = 0
+            await self.note_as(NOBODY, audit.LEFT_OUT, data={"count": count})
+        await self._storage(audit.forget_old, now)
 
     async def read(self, *, before: int | None, limit: int) -> tuple[AuditRecord, ...]:
         """Return entries, newest first."""

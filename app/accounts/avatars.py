@@ -8,8 +8,9 @@ from app.accounts.errors import UnknownThingError
 from app.accounts.profiles import Profiles
 from app.accounts.visitors import Visitor
 from app.errors import InputError
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
+from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
+from app.training.workers import WorkerPool
 from app.worker import messages
 from storage.account_records import PersonRecord
 from storage.run_folder import RunsFolder
@@ -24,10 +25,10 @@ _WITHIN_S = 30.0
 class Avatars:
     """Keeps one small picture per person."""
 
-    def __init__(self, folder: RunsFolder, profiles: Profiles, *, memory_mb: int) -> None:
+    def __init__(self, folder: RunsFolder, profiles: Profiles, pool: WorkerPool) -> None:
         self._folder = folder
         self._profiles = profiles
-        self._memory_mb = memory_mb
+        self._pool = pool
         self._one_at_a_time = asyncio.Lock()
         self._attempts = Attempts(10, within_s=600)
 
@@ -63,11 +64,8 @@ class Avatars:
         return self._folder.avatar(person.id)
 
     async def _shrink(self, content: bytes) -> bytes:
-        worker = LocalWorker(memory_mb=self._memory_mb)
         try:
-            async with asyncio.timeout(_WITHIN_S):
-                await worker.start("painter")
-                await worker.receive()
+            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
                 worker.send(messages.encode(messages.Shrink(side=_SIDE)))
                 await worker.send_file("avatar.png", content)
                 return await receive_picture(worker)
@@ -75,9 +73,6 @@ class Avatars:
             raise InputError(
                 "This can't be read as a picture. Send a PNG, JPEG, WebP or GIF.", field="avatar"
             ) from None
-        finally:
-            worker.kill()
-            await worker.wait()
 
 
 def avatar_url(person: PersonRecord) -> str | None:

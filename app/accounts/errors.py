@@ -10,6 +10,8 @@ class AccessError(Exception):
 
     status = 403
     code = "forbidden"
+    retry_after_s: int | None = None
+    """When to try again, where that may help."""
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
@@ -55,6 +57,18 @@ class RegistrationRefusedError(AccessError):
     code = "registration_refused"
 
 
+class NotResettableError(AccessError):
+    """A code that lets nobody set a password, or not any more."""
+
+    code = "reset_refused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This code is unknown, used or expired. Ask an administrator for another.",
+            field="code",
+        )
+
+
 class OverLimitError(AccessError):
     """Somebody has used up what they may use."""
 
@@ -98,6 +112,13 @@ class UnknownThingError(AccessError):
     code = "not_found"
 
 
+class GoneError(AccessError):
+    """There was such a thing, and there won't be again."""
+
+    status = 410
+    code = "gone"
+
+
 class TooManyError(AccessError):
     """Somebody asks too often; later they may ask again."""
 
@@ -107,6 +128,17 @@ class TooManyError(AccessError):
     def __init__(self, retry_after_s: float, what: str = "requests") -> None:
         self.retry_after_s = max(1, math.ceil(retry_after_s))
         super().__init__(f"Too many {what}. Try again in {self.retry_after_s} s.")
+
+
+class BusyError(AccessError):
+    """More passwords are being checked than the server can check in a while."""
+
+    status = 503
+    code = "busy"
+    retry_after_s = 5
+
+    def __init__(self) -> None:
+        super().__init__(f"Too many people sign in right now. Try again in {self.retry_after_s} s.")
 
 
 class TakenError(InputError):

@@ -2,16 +2,18 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
+import msgspec
 from pydantic import ValidationError
 
+from app.accounts.audit_log import NOBODY
 from app.accounts.errors import AccessError, ForbiddenError, UnknownThingError
 from app.accounts.providers import Challenge, Identity, OpenIdProvider
 from app.accounts.requests import NewAccount
-from app.accounts.secrets import digest
+from app.accounts.secrets import Vault, digest
 from app.accounts.signing_in import Caller, SigningIn
 from app.accounts.surroundings import Surroundings
 from storage import people
@@ -19,10 +21,10 @@ from storage.account_records import PersonRecord
 from storage.errors import EmailTakenError
 from storage.joining import NewIdentity
 
-T = TypeVar("T")
+FINISHED_WITHIN_S = 600
 
-_FINISHED_WITHIN_S = 600.0
-_MOST_UNFINISHED = 1_000
+_LONGEST_TARGET = 1_000
+_MOST_USED = 20_000
 
 
 class BrokenSignInError(AccessError):
@@ -37,22 +39,23 @@ class BrokenSignInError(AccessError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A sign-in that somebody left for, bound to the browser they left with."""
+    """A sign-in that somebody left for; it travels in a cookie of the browser they left with."""
 
-    provider: OpenIdProvider
+    provider_id: str
     challenge: Challenge
-    browser: str
     target: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unproven:
-    """Somebody who is known elsewhere, but not yet who they are here."""
+    """Somebody who is known elsewhere, but not yet who they are here; it travels, too."""
 
-    provider: OpenIdProvider
+    provider_id: str
+    provider_name: str
     identity: Identity
     target: str
-    person: PersonRecord | None
+    person_id: str | None
+    email: str | None
     """Whose password is needed; None: a new account, for which a code may be needed."""
 
 
@@ -65,7 +68,7 @@ class SignedIn:
 
 
 class OpenId:
-    """Keeps what was begun in memory: a restart of the server means to begin again."""
+    """Lets browsers keep what was begun, encrypted: nobody's sign-in is in the way of another's."""
 
     def __init__(
         self,
@@ -73,7 +76,8 @@ class OpenId:
         signing_in: SigningIn,
         providers: tuple[OpenIdProvider, ...],
         *,
-        clock: Callable[[], float] = time.monotonic,
+        secret: bytes,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.providers = tuple(provider.client for provider in providers)
         self._providers = {provider.client.id: provider for provider in providers}
@@ -81,11 +85,12 @@ class OpenId:
         self._directory = around.directory
         self._audit = around.audit
         self._signing_in = signing_in
-        self._begun = _ForAWhile[Begun](clock)
-        self._unproven = _ForAWhile[Unproven](clock)
+        self._begun = Vault(secret, purpose="sign-in begun", clock=clock)
+        self._unproven = Vault(secret, purpose="sign-in unproven", clock=clock)
+        self._used = _Used(clock)
 
     async def begin(self, provider_id: str, *, redirect_uri: str, target: str) -> tuple[str, str]:
-        """Return where somebody signs in, and what their browser has to come back with.
+        """Return where somebody signs in, and the cookie their browser has to come back with.
 
         Raises:
             AccessError: if there is no such provider, or it doesn't answer.
@@ -101,62 +106,93 @@ class OpenId:
             redirect_uri=redirect_uri,
         )
         address = await provider.sign_in_address(challenge)
-        browser = secrets.token_urlsafe(32)
-        self._begun.put(
-            challenge.state,
-            Begun(provider=provider, challenge=challenge, browser=digest(browser), target=target),
-        )
-        return address, browser
+        # A browser forgets a cookie that is too long.
+        target = target if len(target) <= _LONGEST_TARGET else "/"
+        begun = Begun(provider_id=provider_id, challenge=challenge, target=target)
+        return address, _lock(self._begun, begun)
 
     async def complete(
-        self, *, state: str, code: str, browser: str, caller: Caller
+        self, provider_id: str, *, state: str, code: str, kept: str, caller: Caller
     ) -> SignedIn | Unproven:
         """Sign somebody in who came back, or say what they have to prove first.
+
+        `kept` is the cookie that `begin` gave.
 
         Raises:
             AccessError: if what came back proves nothing, or they may not come in.
         """
         self._signing_in.check_is_on()
-        begun = self._begun.take(state)
-        if begun is None or not secrets.compare_digest(begun.browser, digest(browser)):
-            raise BrokenSignInError
-        identity = await begun.provider.identify(begun.challenge, code)
-        known = await self._storage(people.find_identity, identity.issuer, identity.subject)
-        if known is not None:
-            return await self._open(known, begun.target, caller)
-        unproven = Unproven(
-            provider=begun.provider,
+        async with self._noting_failure(provider_id, caller):
+            begun = self._take(provider_id, state, kept)
+            self._signing_in.guesses.add_return(caller.network)
+            identity = await self._providers[provider_id].identify(begun.challenge, code)
+            known = await self._storage(people.find_identity, identity.issuer, identity.subject)
+            if known is not None:
+                return await self._open(known, begun.target, caller)
+            person = self._whose(identity, caller)
+        return Unproven(
+            provider_id=provider_id,
+            provider_name=self._providers[provider_id].client.name,
             identity=identity,
             target=begun.target,
-            person=self._whose(identity, caller),
+            person_id=person.id if person else None,
+            email=person.email if person else identity.email,
         )
-        self._unproven.put(digest(browser), unproven)
-        return unproven
 
-    def unproven(self, browser: str) -> Unproven:
-        """Return who has something to prove.
+    def keep(self, unproven: Unproven) -> str:
+        """Return the cookie with which somebody can prove the rest, for a while."""
+        return _lock(self._unproven, unproven)
+
+    def unproven(self, kept: str) -> Unproven:
+        """Return who has something to prove; `kept` is the cookie that `keep` gave.
 
         Raises:
             AccessError: if nobody has, with this browser.
         """
         self._signing_in.check_is_on()
-        found = self._unproven.get(digest(browser))
+        found = self._unproven.unlock(kept, within_s=FINISHED_WITHIN_S)
         if found is None:
             raise BrokenSignInError
-        return found
+        return msgspec.json.decode(found, type=Unproven)
 
-    async def link(self, browser: str, password: str, caller: Caller) -> SignedIn:
+    def _take(self, provider_id: str, state: str, kept: str) -> Begun:
+        """Return what was begun in this browser, once."""
+        found = self._begun.unlock(kept, within_s=FINISHED_WITHIN_S)
+        if found is None:
+            raise BrokenSignInError
+        begun = msgspec.json.decode(found, type=Begun)
+        is_same = secrets.compare_digest(begun.challenge.state.encode(), state.encode())
+        if not is_same or begun.provider_id != provider_id or provider_id not in self._providers:
+            raise BrokenSignInError
+        if not self._used.add(digest(state)):
+            raise BrokenSignInError
+        return begun
+
+    @asynccontextmanager
+    async def _noting_failure(self, provider_id: str, caller: Caller) -> AsyncIterator[None]:
+        try:
+            yield
+        except AccessError as error:
+            known = self._providers.get(provider_id)
+            await self._audit.note_attempt(
+                "sign_in_failed",
+                who=NOBODY,
+                subject=known.client.name if known else "",
+                address=caller.address,
+                reason=error.code,
+            )
+            raise
+
+    async def link(self, unproven: Unproven, password: str, caller: Caller) -> SignedIn:
         """Connect an account elsewhere with the one here whose password is given, and sign in.
 
         Raises:
             AccessError: if the password is wrong.
         """
-        unproven = self.unproven(browser)
-        if unproven.person is None:
+        person = self._directory.get(unproven.person_id)
+        if person is None:
             raise BrokenSignInError
-        await self._signing_in.check_password_of(unproven.person.email, password, caller)
-        person = self._directory.get(unproven.person.id)
-        assert person is not None
+        await self._signing_in.check_password_of(person.email, password, caller)
         new = _new_identity(unproven)
         try:
             await self._storage(
@@ -168,18 +204,17 @@ class OpenId:
             )
         except EmailTakenError:
             raise BrokenSignInError from None
-        return await self._connected(browser, unproven, person, caller)
+        return await self._connected(unproven, person, caller)
 
-    async def join(self, browser: str, wanted_code: str, caller: Caller) -> SignedIn:
+    async def join(self, unproven: Unproven, wanted_code: str, caller: Caller) -> SignedIn:
         """Make an account here for somebody who has one elsewhere, and sign in.
 
         Raises:
             AccessError: if they may not have one.
             InputError: if somebody has their address meanwhile.
         """
-        unproven = self.unproven(browser)
         email = unproven.identity.email
-        if unproven.person is not None or email is None:
+        if unproven.person_id is not None or email is None:
             raise BrokenSignInError
         code = wanted_code.strip()[:100] or None
         try:
@@ -193,7 +228,7 @@ class OpenId:
         except ValidationError:
             raise ForbiddenError("Your name or address there can't be used here.") from None
         person = await self._signing_in.admit(wanted, caller, _new_identity(unproven))
-        return await self._connected(browser, unproven, person, caller)
+        return await self._connected(unproven, person, caller)
 
     def _whose(self, identity: Identity, caller: Caller) -> PersonRecord | None:
         """Return whose account here it is to be connected with, if there is one."""
@@ -212,14 +247,13 @@ class OpenId:
         return person
 
     async def _connected(
-        self, browser: str, unproven: Unproven, person: PersonRecord, caller: Caller
+        self, unproven: Unproven, person: PersonRecord, caller: Caller
     ) -> SignedIn:
-        self._unproven.take(digest(browser))
         await self._audit.note_as(
             person.email,
             "account_connected",
             person_id=person.id,
-            subject=unproven.provider.client.name,
+            subject=unproven.provider_name,
             address=caller.address,
         )
         return await self._open(person, unproven.target, caller)
@@ -234,27 +268,32 @@ def _new_identity(unproven: Unproven) -> NewIdentity:
     return NewIdentity(
         issuer=unproven.identity.issuer,
         subject=unproven.identity.subject,
-        provider=unproven.provider.client.id,
+        provider=unproven.provider_id,
     )
 
 
-class _ForAWhile(Generic[T]):
-    """Keeps a bounded number of things for ten minutes."""
+def _lock(vault: Vault, value: Begun | Unproven) -> str:
+    return vault.lock(msgspec.json.encode(value).decode())
+
+
+class _Used:
+    """Remembers which ways back were used, as long as they could be used again.
+
+    Providers take a code once, too; this is the second line, so the oldest may be forgotten.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._kept: dict[str, tuple[float, T]] = {}
+        self._until: dict[str, float] = {}
 
-    def put(self, key: str, value: T) -> None:
-        if len(self._kept) >= _MOST_UNFINISHED:
-            self._kept.pop(next(iter(self._kept)))
-        self._kept[key] = (self._clock() + _FINISHED_WITHIN_S, value)
-
-    def get(self, key: str) -> T | None:
-        until, value = self._kept.get(key, (0.0, None))
-        return value if self._clock() < until else None
-
-    def take(self, key: str) -> T | None:
-        found = self.get(key)
-        self._kept.pop(key, None)
-        return found
+    def add(self, state: str) -> bool:
+        """Note that it is used now; return False if it was before."""
+        now = self._clock()
+        while self._until and next(iter(self._until.values())) < now:
+            self._until.pop(next(iter(self._until)))
+        if state in self._until:
+            return False
+        if len(self._until) >= _MOST_USED:
+            self._until.pop(next(iter(self._until)))
+        self._until[state] = now + FINISHED_WITHIN_S + 1
+        return True

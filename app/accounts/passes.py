@@ -65,6 +65,10 @@ class Passes:
 
         self._end(goes)
 
+    def end_sessions_of(self, person_id: str) -> None:
+        """End the passes of all of somebody's sessions; their tokens stay."""
+        self.end_of(person_id, but="none")
+
     def _of(self, person_id: str) -> list[Pass]:
         known = self._known.values()
         return [one for one in known if one.person is not None and one.person.id == person_id]

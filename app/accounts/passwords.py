@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import bcrypt
 
+from app.accounts.turns import Turns
 from app.errors import InputError
 
 P = ParamSpec("P")
@@ -17,6 +18,8 @@ SHORTEST, LONGEST = 10, 72
 """In bytes of UTF-8; bcrypt reads no more than 72, and a rest that nobody checks is a trap."""
 
 _THREADS = 2
+_MOST_WAITING = 90
+"""About a quarter of a minute's work; who comes then is told to come again."""
 
 
 def check_password(password: str, *, field: str = "password") -> None:
@@ -42,15 +45,26 @@ class Passwords:
     def __init__(self, cost: int) -> None:
         self._cost = cost
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
+        self._turns = Turns(_THREADS, most_waiting=_MOST_WAITING)
         self._nobodys: bytes | None = None
 
-    async def hash(self, password: str) -> str:
-        """Return what can be kept instead of a password that was checked."""
-        return (await self._on_thread(self._hash, _bytes(password))).decode()
+    async def hash(self, password: str, *, asked_from: str) -> str:
+        """Return what can be kept instead of a password that was checked.
 
-    async def matches(self, password: str, kept: str | None) -> bool:
-        """Compare a password with what was kept; it takes as long if nothing was."""
-        return await self._on_thread(self._compare, _bytes(password), kept)
+        Raises:
+            BusyError: if too many wait for that.
+        """
+        async with self._turns.one(asked_from):
+            return (await self._on_thread(self._hash, _bytes(password))).decode()
+
+    async def matches(self, password: str, kept: str | None, *, asked_from: str) -> bool:
+        """Compare a password with what was kept; it takes as long if nothing was.
+
+        Raises:
+            BusyError: if too many wait for that.
+        """
+        async with self._turns.one(asked_from):
+            return await self._on_thread(self._compare, _bytes(password), kept)
 
     def close(self) -> None:
         """End the threads."""

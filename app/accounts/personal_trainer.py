@@ -1,30 +1,58 @@
 """The trainer as one visitor may use it: every call checks again who asks and whether they may."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from app.accounts.audit_log import AuditLog
-from app.accounts.directory import Directory
+from app.accounts.accounts import Accounts
+from app.accounts.code_policy import CodePolicy
 from app.accounts.disk_use import DiskUse
 from app.accounts.errors import ForbiddenError, OverLimitError
+from app.accounts.personal_evaluations import PersonalEvaluations
+from app.accounts.personal_history import PersonalHistory
+from app.accounts.personal_sharing import PersonalSharing
 from app.accounts.requests import plain_email
 from app.accounts.visitors import Visitor
+from app.doctor.insight import Insight
+from app.environments.spec import EnvSpec
 from app.errors import InputError
 from app.events import Event
+from app.report.content import Report
+from app.report.gathering import Told, tell_nobody
+from app.sharing.sharing import Sharing
+from app.training.branching import BranchRequest, branch_request, make_branch
 from app.training.config import RunRequest
+from app.training.evaluations import Evaluations
 from app.training.feed import RunFeed
 from app.training.groups import GroupPoint
 from app.training.trainer import Trainer
 from storage import metrics
+from storage.curve_records import Curves, View
 from storage.errors import RunNotFoundError
-from storage.records import EventRecord, JsonObject, Page, RunFilter, RunRecord, Visibility
+from storage.records import (
+    EventRecord,
+    JsonObject,
+    Page,
+    RunFilter,
+    RunRecord,
+    RunStatus,
+    Visibility,
+)
 from storage.run_folder import RunFolder
 
 _MB = 1 << 20
+_LONGEST_NOTE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What else the lab does with runs."""
+
+    evaluations: Evaluations
+    sharing: Sharing
 
 
 class PersonalTrainer:
@@ -35,16 +63,22 @@ class PersonalTrainer:
         trainer: Trainer,
         visitor: Visitor,
         *,
-        directory: Directory,
+        accounts: Accounts,
         disk: DiskUse,
-        audit: AuditLog,
+        beside: Beside,
+        code: CodePolicy,
     ) -> None:
         self.visitor = visitor
+        self.evaluations = PersonalEvaluations(beside.evaluations, self)
+        self.sharing = PersonalSharing(beside.sharing, self)
+        self.history = PersonalHistory(trainer.history, accounts.directory, seen=self._seen)
         self.load_changed = trainer.load_changed
         self._trainer = trainer
-        self._directory = directory
+        self._accounts = accounts
+        self._directory = accounts.directory
         self._disk = disk
-        self._audit = audit
+        self._audit = accounts.audit
+        self._code = code
 
     @property
     def limit(self) -> int:
@@ -74,6 +108,11 @@ class PersonalTrainer:
         return seen
 
     @property
+    def insights_changed(self) -> Event[[str]]:
+        """The findings about a run are others; whose id that is tells nobody anything."""
+        return self._trainer.doctor.changed
+
+    @property
     def run_deleted(self) -> Event[[str]]:
         """A run was deleted; whose id that was tells nobody anything."""
         return self._trainer.run_deleted
@@ -93,29 +132,70 @@ class PersonalTrainer:
             await self._note("run_created", run)
         return made
 
+    async def branch(self, run_id: str, wish: BranchRequest) -> RunRecord:
+        """Make a run of the visitor's own that goes on from another with another reward."""
+        run = await self.get(run_id)
+        request = branch_request(run, wish)
+        await self._check_may_create(request)
+        tells = self.visitor.changes(run)
+        made = await make_branch(self._trainer, run, request, owner=self._me, tells=tells)
+        await self._note("run_created", made)
+        return made
+
+    async def check_may_write_code(self, what: str) -> None:
+        """Make sure that the visitor may give code; `what` names it ("a reward function").
+
+        Raises:
+            AccessError: if they may not; the message says why and what helps.
+        """
+        await self._code.check(self.visitor, what)
+
+    async def code_refusal(self) -> str | None:
+        """Say why the visitor may not give code, None if they may."""
+        return await self._code.refusal(self.visitor)
+
     async def start(self, run_id: str) -> RunRecord:
         """Put a run into the queue."""
-        return await self._trainer.start(await self._changeable(run_id, uses_disk=True))
+        run = await self._trainable(run_id)
+        started = await self._trainer.start(run.id)
+        await self._note_of_anothers("run_started", run)
+        return started
 
     async def pause(self, run_id: str) -> RunRecord:
         """Let a run wait."""
-        return await self._trainer.pause(await self._changeable(run_id))
+        run = await self._changeable(run_id)
+        paused = await self._trainer.pause(run.id)
+        await self._note_of_anothers("run_paused", run)
+        return paused
 
     async def resume(self, run_id: str) -> RunRecord:
         """Let a run go on."""
-        return await self._trainer.resume(await self._changeable(run_id, uses_disk=True))
+        run = await self._trainable(run_id)
+        resumed = await self._trainer.resume(run.id)
+        await self._note_of_anothers("run_resumed", run)
+        return resumed
 
     async def stop(self, run_id: str) -> RunRecord:
         """End a run soon and keep its model."""
-        return await self._trainer.stop(await self._changeable(run_id))
+        run = await self._changeable(run_id)
+        stopped = await self._trainer.stop(run.id)
+        await self._note_of_anothers("run_stopped", run)
+        return stopped
 
     async def change(self, run_id: str, **values: Any) -> RunRecord:
         """Change a run's name, notes, tags_json or archived."""
-        return await self._trainer.change(await self._changeable(run_id), **values)
+        run = await self._changeable(run_id)
+        changed = await self._trainer.change(run.id, **values)
+        if values:
+            await self._note_of_anothers("run_changed", run, values)
+        return changed
 
     async def adjust(self, run_id: str, wishes: Mapping[str, Any]) -> RunRecord:
         """Change how a run goes on."""
-        return await self._trainer.adjust(await self._changeable(run_id), wishes)
+        run = await self._changeable(run_id)
+        adjusted = await self._trainer.adjust(run.id, wishes)
+        await self._note_of_anothers("run_changed", run, wishes)
+        return adjusted
 
     async def share(
         self,
@@ -129,15 +209,27 @@ class PersonalTrainer:
         Raises:
             InputError: if nobody has one of the addresses.
         """
-        await self._changeable(run_id)
+        reader_ids = await self.check_may_share(run_id, shared_with or ())
         values: dict[str, Any] = {} if visibility is None else {"visibility": visibility}
         if shared_with is not None:
-            values["shared_json"] = [self._person_id(email) for email in shared_with]
-        self.visitor.me  # noqa: B018 - raises where there is nobody to share with
+            values["shared_json"] = reader_ids
         run = await self._trainer.change(run_id, **values)
-        data = {"visibility": run.visibility, "people": len(run.shared_with)}
-        await self._note("run_shared", run, data)
+        readers = ", ".join(self.readers_of(run) or ())[:_LONGEST_NOTE]
+        await self._note(
+            "run_shared", run, {"visibility": run.visibility, "people": readers or "-"}
+        )
         return run
+
+    async def check_may_share(self, run_id: str, shared_with: Sequence[str]) -> Sequence[str]:
+        """Return the ids of the people with these addresses if a run may be shared with them.
+
+        Raises:
+            InputError: if nobody has one of the addresses.
+        """
+        await self._changeable(run_id)
+        reader_ids = [self._person_id(email) for email in shared_with]
+        self.visitor.me  # noqa: B018 - raises where there is nobody to share with
+        return reader_ids
 
     async def delete(self, run_id: str) -> None:
         """Take a run and its files away."""
@@ -149,7 +241,9 @@ class PersonalTrainer:
     async def restore(self, run: RunRecord) -> RunRecord:
         """Bring a deleted run back."""
         self.visitor.check_changes(run)
-        return await self._trainer.restore(run.id)
+        restored = await self._trainer.restore(run.id)
+        await self._note("run_restored", restored)
+        return restored
 
     async def get(self, run_id: str) -> RunRecord:
         """Return a run with its newest numbers."""
@@ -170,6 +264,11 @@ class PersonalTrainer:
             raise ForbiddenError(f"The group {group_id[:40]!r} is not yours.")
         return seen
 
+    async def family(self, run_id: str) -> Sequence[RunRecord]:
+        """Return a run with all it came of and all that came of those, as far as seen."""
+        await self.get(run_id)
+        return [run for run in await self._trainer.family(run_id) if self.visitor.sees(run)]
+
     async def group_curve(self, members: Sequence[RunRecord]) -> Sequence[GroupPoint]:
         """Return how the runs of a group went, taken together."""
         return await self._trainer.group_curve(members)
@@ -178,6 +277,15 @@ class PersonalTrainer:
         """Return the run that the visitor wants to see first, if there is any."""
         self.visitor.check()
         return await self._trainer.newest(self._seen(RunFilter()))
+
+    async def best(self, spec: EnvSpec) -> RunRecord | None:
+        """Return the run that scored best in an environment, of those the visitor may look at."""
+        return await self._trainer.best(spec, self._seen(RunFilter()))
+
+    async def solved(self) -> frozenset[str]:
+        """Return the environments that runs of the visitor's own have solved."""
+        self.visitor.check()
+        return await self._trainer.solved(RunFilter(owner=self._me, archived=None))
 
     async def feed(self, run_id: str) -> RunFeed:
         """Return what a run looks like right now, and news about it."""
@@ -198,12 +306,66 @@ class PersonalTrainer:
         """Read on in a run's metrics."""
         return await self._trainer.read_on(reader, limit)
 
-    async def shape(
-        self, run_id: str, names: Sequence[str], max_points: int
-    ) -> Sequence[JsonObject]:
-        """Return how some metrics of a run went, in at most so many points each."""
+    async def curves(self, run_id: str, view: View) -> Curves:
+        """Return how some metrics of a run went, as closely as a view wants it."""
         await self.get(run_id)
-        return await self._trainer.shape(run_id, names, max_points)
+        return await self._trainer.curves(run_id, view)
+
+    async def place_in_queue(self, run_id: str) -> int | None:
+        """Return how many runs are before one, itself included; None if it doesn't wait."""
+        await self.get(run_id)
+        return await self._trainer.place_in_queue(run_id)
+
+    async def changeable(self, run_id: str, *, uses_disk: bool = False) -> str:
+        """Return the id of a run whose evaluations the visitor may change, and note who does.
+
+        Raises:
+            AccessError: if they may not, or have no room for more.
+        """
+        run = await self._changeable(run_id, uses_disk=uses_disk)
+        await self._note_of_anothers("run_evaluations_changed", run)
+        return run.id
+
+    async def changeable_run(self, run_id: str, *, doing: str) -> RunRecord:
+        """Return a run that the visitor may change, and note what an administrator does with it.
+
+        Raises:
+            AccessError: if they may not.
+        """
+        run = await self._changeable(run_id)
+        await self._note_of_anothers(doing, run)
+        return run
+
+    async def room(self) -> int | None:
+        """Return how many bytes more the visitor's runs may take; None: there is no limit.
+
+        Raises:
+            OverLimitError: if it is none.
+        """
+        await self._check_disk(self._me)
+        allowed = self._directory.limits_of(self._me).disk_mb
+        if self._me is None or allowed is None:
+            return None
+        return allowed * _MB - (await self._disk.by_owner()).get(self._me, 0)
+
+    async def note_sharing(self, action: str, run: RunRecord, **data: str) -> None:
+        """Note what the visitor did with a run of their own, too."""
+        await self._note(action, run, data)
+
+    def saved_token(self) -> str | None:
+        """Return the Hugging Face token of the visitor's profile, if it has one."""
+        has_profile = self.visitor.person is not None
+        return self._accounts.profiles.hf_token_of(self.visitor) if has_profile else None
+
+    async def insights(self, run_id: str) -> Sequence[Insight]:
+        """Return what the doctor has found, the most important first."""
+        return await self._trainer.doctor.insights(await self.get(run_id))
+
+    async def report(self, run_id: str, *, told: Told = tell_nobody) -> Report:
+        """Return all that there is to say about a run; `told` hears how far it has come."""
+        run = await self.get(run_id)
+        insights = await self._trainer.doctor.insights(run)
+        return await self._trainer.reports.make(run, insights, told=told)
 
     def folder(self, run_id: str) -> RunFolder:
         """Return the files of a run that the visitor was given."""
@@ -234,15 +396,25 @@ class PersonalTrainer:
             wanted = replace(wanted, owner=owner.id if owner else wanted.owner)
         return wanted if self.visitor.is_admin else replace(wanted, seen_by=self._me)
 
-    async def _changeable(self, run_id: str, *, uses_disk: bool = False) -> str:
+    async def _trainable(self, run_id: str) -> RunRecord:
+        """Return a run that the visitor may let a worker do, its code included."""
+        run = await self._changeable(run_id, uses_disk=True)
+        if run.config.get("reward_code") is not None and run.status is not RunStatus.PAUSED:
+            await self.check_may_write_code("a reward function")
+        return run
+
+    async def _changeable(self, run_id: str, *, uses_disk: bool = False) -> RunRecord:
         run = await self._trainer.get(run_id)
         self.visitor.check_changes(run)
         if uses_disk:
             await self._check_disk(run.owner)
-        return run_id
+        return run
 
     async def _check_may_create(self, request: RunRequest) -> None:
         self.visitor.check_works()
+        self._trainer.environments.check_sees(self.visitor, request.env_id)
+        if request.reward_code is not None:
+            await self.check_may_write_code("a reward function")
         await self._check_disk(self._me)
         if request.init_from is not None:
             source = request.init_from.partition("@")[0]
@@ -271,4 +443,14 @@ class PersonalTrainer:
 
     async def _note(self, action: str, run: RunRecord, data: JsonObject | None = None) -> None:
         if self.visitor.person is not None:
-            await self._audit.note(self.visitor, action, run.id, data or {"name": run.name})
+            owner = {} if run.owner == self._me else {"owner": self.owner_of(run) or "-"}
+            what = data or {"name": run.name}
+            await self._audit.note(self.visitor, action, run.id, {**what, **owner})
+
+    async def _note_of_anothers(
+        self, action: str, run: RunRecord, changed: Mapping[str, Any] | None = None
+    ) -> None:
+        """Note what an administrator did with somebody else's run; of changes only the names."""
+        if run.owner != self._me:
+            names = ", ".join(sorted(name.removesuffix("_json") for name in changed or ()))
+            await self._note(action, run, {"changed": names} if names else None)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from app.accounts.addresses import network_of
 from app.accounts.errors import ForbiddenError, OverLimitError, UnknownThingError
 from app.accounts.passwords import check_password
 from app.accounts.requests import NewToken, ProfileChanges
@@ -145,7 +146,7 @@ class Profiles:
                 )
             caller = Caller(address=visitor.address)
             await self._signing_in.check_password_of(person.email, changes.current_password, caller)
-        return await self._passwords.hash(changes.password)
+        return await self._passwords.hash(changes.password, asked_from=network_of(visitor.address))
 
     async def _end_other_sessions(self, visitor: Visitor) -> None:
         person, here = visitor.me, visitor.shown.session_id

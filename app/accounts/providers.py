@@ -22,6 +22,8 @@ from app.settings import Settings
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 """Signatures that only the provider can make: nothing with a shared secret, and never none."""
 _GOOGLE = "https://accounts.google.com"
+_LONGEST_SUBJECT = 255
+"""As OpenID Connect has it; PostgreSQL would refuse to keep more."""
 _WITHIN_S = 10.0
 _LEEWAY_S = 60
 _LATE: tuple[type[Exception], ...] = (httpx2.HTTPError, OSError, TimeoutError)
@@ -198,7 +200,7 @@ class GitHubProvider(OpenIdProvider):
                 issuer=self.client.address,
                 subject=str(user["id"]),
                 email=verified[0].lower() if verified else None,
-                name=user.get("name") or user["login"],
+                name=str(user.get("name") or user["login"])[:100],
             )
 
     async def _read_metadata(self) -> Mapping[str, Any]:
@@ -240,7 +242,7 @@ def _naming(client: Client) -> Iterator[None]:
 
 
 def _identity(claims: Mapping[str, Any]) -> Identity:
-    if not isinstance(claims["sub"], str) or not claims["sub"]:
+    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= _LONGEST_SUBJECT:
         raise ValueError("it names nobody")
     email = str(claims.get("email") or "").strip().lower()
     is_theirs = claims.get("email_verified") is True
@@ -248,5 +250,5 @@ def _identity(claims: Mapping[str, Any]) -> Identity:
         issuer=str(claims["iss"]),
         subject=claims["sub"],
         email=email if email and is_theirs else None,
-        name=str(claims.get("name") or email.partition("@")[0] or "somebody"),
+        name=str(claims.get("name") or email.partition("@")[0] or "somebody")[:100],
     )

@@ -13,10 +13,16 @@ class Rate:
     """A bucket of tokens for each key: a burst is fine, a flood is not."""
 
     def __init__(
-        self, per_second: float, *, burst: int, clock: Callable[[], float] = time.monotonic
+        self,
+        per_second: float,
+        *,
+        burst: int,
+        most_keys: int = _MOST_KEYS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._per_second = per_second
         self._burst = burst
+        self._most_keys = most_keys
         self._clock = clock
         self._left: dict[Hashable, tuple[float, float]] = {}
 
@@ -32,13 +38,11 @@ class Rate:
         if left < 1:
             self._left[key] = (left, now)
             raise TooManyError((1 - left) / self._per_second)
+        # The one that was used last goes to the end, so that the oldest can be forgotten.
+        self._left.pop(key, None)
         self._left[key] = (left - 1, now)
-        if len(self._left) > _MOST_KEYS:
-            self._forget_full(now)
-
-    def _forget_full(self, now: float) -> None:
-        refills_in = self._burst / self._per_second
-        self._left = {key: one for key, one in self._left.items() if now - one[1] < refills_in}
+        if len(self._left) > self._most_keys:
+            self._left.pop(next(iter(self._left)))
 
 
 class OpenStreams:

@@ -61,6 +61,13 @@ class Credentials(_Request):
     password: Secret
 
 
+class NewPassword(_Request):
+    """Somebody forgot their password and was given a code."""
+
+    code: Secret
+    password: Secret
+
+
 class ProfileChanges(_Request):
     """What people change about themselves."""
 

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import secrets
+import time
+from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken
 
@@ -27,6 +29,11 @@ def new_code(groups: int = 2) -> str:
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(groups))
 
 
+def typed_code(text: str) -> str:
+    """Return a code as it was made, from what somebody typed or pasted."""
+    return "".join(text.split()).upper()
+
+
 def digest(token: str) -> str:
     """Return what is kept of a token: whoever reads the database can't show the token itself."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
@@ -42,19 +49,28 @@ def _plain(code: str) -> str:
 
 
 class Vault:
-    """Encrypts with the server's secret what must be kept but not read by others."""
+    """Encrypts with the server's secret what must be kept but not read or changed by others.
 
-    def __init__(self, secret: bytes) -> None:
-        key = hashlib.sha256(b"rl-lab vault" + secret).digest()
+    What was locked for one purpose opens for no other.
+    """
+
+    def __init__(
+        self, secret: bytes, *, purpose: str = "vault", clock: Callable[[], float] = time.time
+    ) -> None:
+        key = hashlib.sha256(f"rl-lab {purpose}".encode() + secret).digest()
         self._fernet = Fernet(base64.urlsafe_b64encode(key))
+        self._clock = clock
 
     def lock(self, text: str) -> str:
         """Return `text` encrypted."""
-        return self._fernet.encrypt(text.encode()).decode()
+        return self._fernet.encrypt_at_time(text.encode(), int(self._clock())).decode()
 
-    def unlock(self, locked: str) -> str | None:
-        """Return what was locked, or None if it was with another secret."""
+    def unlock(self, locked: str, *, within_s: int | None = None) -> str | None:
+        """Return what was locked, or None if it was with another secret, or too long ago."""
         try:
-            return self._fernet.decrypt(locked.encode()).decode()
+            if within_s is None:
+                return self._fernet.decrypt(locked.encode()).decode()
+            now = int(self._clock())
+            return self._fernet.decrypt_at_time(locked.encode(), within_s, now).decode()
         except InvalidToken:
             return None

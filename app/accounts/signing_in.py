@@ -1,19 +1,23 @@
 """Register, sign in and sign out."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from app.accounts.attempts import Attempts
+from app.accounts.addresses import network_of
+from app.accounts.audit_log import NOBODY
 from app.accounts.errors import (
     AccountsOffError,
     RegistrationRefusedError,
     TakenError,
     WrongCredentialsError,
 )
+from app.accounts.guesses import Guesses
 from app.accounts.passwords import check_password
 from app.accounts.requests import Credentials, NewAccount, plain_email
-from app.accounts.secrets import digest, new_code, new_session_token, same_code
+from app.accounts.secrets import digest, new_code, new_session_token, same_code, typed_code
 from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Pass
 from storage import invitations, people, sessions
@@ -34,6 +38,11 @@ class Caller:
     browser: str = ""
     shown: Pass | None = None
 
+    @property
+    def network(self) -> str:
+        """What limits count it by."""
+        return network_of(self.address)
+
 
 class SigningIn:
     """The way from nobody to somebody and back."""
@@ -46,7 +55,7 @@ class SigningIn:
         self._passwords = around.passwords
         self._audit = around.audit
         self._registering = asyncio.Lock()
-        self._guesses = _Guesses()
+        self.guesses = Guesses()
         self.setup_code: str | None = None
         """What the very first account needs, until it exists."""
 
@@ -84,10 +93,11 @@ class SigningIn:
         """
         self.check_is_on()
         check_password(wanted.password)
-        self._guesses.add_registration(caller.address)
-        await self._invitation_for(wanted)
-        password_hash = await self._passwords.hash(wanted.password)
-        person = await self._admit(wanted, caller, password_hash=password_hash)
+        self.guesses.add_registration(caller.network)
+        async with self._noting_refusal(wanted, caller):
+            await self._invitation_for(wanted)
+            password_hash = await self._passwords.hash(wanted.password, asked_from=caller.network)
+            person = await self._admit(wanted, caller, password_hash=password_hash)
         return await self.open_session(person, caller)
 
     async def admit(
@@ -100,8 +110,22 @@ class SigningIn:
             InputError: if somebody has the address.
         """
         self.check_is_on()
-        self._guesses.add_registration(caller.address)
-        return await self._admit(wanted, caller, identity=identity)
+        self.guesses.add_registration(caller.network)
+        async with self._noting_refusal(wanted, caller):
+            return await self._admit(wanted, caller, identity=identity)
+
+    @asynccontextmanager
+    async def _noting_refusal(self, wanted: NewAccount, caller: Caller) -> AsyncIterator[None]:
+        try:
+            yield
+        except (RegistrationRefusedError, TakenError) as error:
+            await self._audit.note_attempt(
+                "registration_refused",
+                who=wanted.email,
+                address=caller.address,
+                reason=error.field or error.code,
+            )
+            raise
 
     async def _admit(
         self,
@@ -130,6 +154,8 @@ class SigningIn:
                 raise _no_invitation() from None
             self.setup_code = None
             self._directory.put(person)
+        if invitation is not None:
+            self.guesses.was_invited(caller.network)
         await self._audit.note_as(
             person.email, "registered", person_id=person.id, address=caller.address
         )
@@ -157,27 +183,46 @@ class SigningIn:
             TooManyError: if this was tried too often.
             WrongCredentialsError: if it isn't, or nobody has the address, or they are blocked.
         """
-        self._guesses.add(email, caller.address)
-        person = self._directory.find(email)
-        kept = None if person is None or person.is_blocked else person.password_hash
-        if not await self._passwords.matches(password, kept):
-            await self._audit.note_as(email, "sign_in_failed", address=caller.address)
+        self.guesses.add(email, caller.network)
+        kept = self._password_of(email)
+        is_right = await self._passwords.matches(password, kept, asked_from=caller.network)
+        # Looked up again: it may have been changed, or the person blocked, during the slow hash.
+        if not is_right or kept != self._password_of(email):
+            await self._note_failure(email, caller)
             raise WrongCredentialsError
-        self._guesses.take_back(email, caller.address)
+        self.guesses.was_right(email, caller.network)
+
+    def _password_of(self, email: str) -> str | None:
+        person = self._directory.find(email)
+        return None if person is None or person.is_blocked else person.password_hash
+
+    async def _note_failure(self, email: str, caller: Caller) -> None:
+        """Note a wrong password, and never what nobody here is called: it may be a password."""
+        person = self._directory.find(email)
+        who, reason = (NOBODY, "unknown_address") if person is None else (email, "wrong_password")
+        if person is not None and person.is_blocked:
+            reason = "blocked"
+        await self._audit.note_attempt(
+            "sign_in_failed", who=who, address=caller.address, reason=reason
+        )
 
     async def open_session(self, person: PersonRecord, caller: Caller) -> str:
-        """Begin a session with a token that nobody has seen; what was shown before ends."""
+        """Begin a session with a token that nobody has seen; what was shown before ends.
+
+        Raises:
+            WrongCredentialsError: if the person was blocked or has another password meanwhile.
+        """
         await self._make_room(person)
         token = new_session_token()
-        expires_at = datetime.now(UTC) + SESSION_LASTS
-        await self._storage(
+        session = await self._storage(
             sessions.add_session,
             person.id,
             digest(token),
-            expires_at=expires_at,
+            expires_at=datetime.now(UTC) + SESSION_LASTS,
             address=caller.address,
             browser=caller.browser,
         )
+        await self._check_is_still(person, session.id)
         changed = await self._storage(
             people.change_person, person.id, last_login_at=datetime.now(UTC)
         )
@@ -185,21 +230,36 @@ class SigningIn:
         await self._audit.note_as(
             person.email, "signed_in", person_id=person.id, address=caller.address
         )
-        if caller.shown is not None:
-            await self.logout(caller.shown)
+        if caller.shown is not None and caller.shown.session_id is not None:
+            await self._end(caller.shown.session_id)
         return token
 
-    async def logout(self, shown: Pass) -> None:
-        """End a session; its open pages and streams end with it."""
-        if shown.session_id is not None:
-            await self._storage(sessions.end_session, shown.session_id)
-            self._passes.end_session(shown.session_id)
+    async def _check_is_still(self, person: PersonRecord, session_id: str) -> None:
+        """Who was blocked, or has a new password, was signed out before this session was there."""
+        now = self._directory.get(person.id)
+        if now is None or now.is_blocked or now.password_hash != person.password_hash:
+            await self._end(session_id)
+            raise WrongCredentialsError
+
+    async def logout(self, caller: Caller) -> None:
+        """End the session that was shown; its open pages and streams end with it."""
+        shown = caller.shown
+        if shown is None or shown.session_id is None or shown.person is None:
+            return
+        await self._end(shown.session_id)
+        person = shown.person
+        await self._audit.note_as(
+            person.email, "signed_out", person_id=person.id, address=caller.address
+        )
+
+    async def _end(self, session_id: str) -> None:
+        await self._storage(sessions.end_session, session_id)
+        self._passes.end_session(session_id)
 
     async def _make_room(self, person: PersonRecord) -> None:
         """Forget the oldest sessions of somebody who never signs out."""
         for old in (await self._storage(sessions.list_sessions, person.id))[_MOST_SESSIONS - 1 :]:
-            await self._storage(sessions.end_session, old.id)
-            self._passes.end_session(old.id)
+            await self._end(old.id)
 
     async def _invitation_for(self, wanted: NewAccount) -> InvitationRecord | None:
         """Return the invitation that lets somebody in, None if they need none."""
@@ -226,7 +286,7 @@ class SigningIn:
             )
 
     async def _valid_invitation(self, wanted: NewAccount) -> InvitationRecord:
-        code = "".join((wanted.invitation or "").split()).upper()
+        code = typed_code(wanted.invitation or "")
         found = await self._storage(invitations.find_invitation, digest(code)) if code else None
         is_good = (
             found is not None
@@ -245,39 +305,3 @@ def _no_invitation() -> RegistrationRefusedError:
         "Ask an administrator for one.",
         field="invitation",
     )
-
-
-class _Guesses:
-    """Counts what went wrong, per account and address together, and for each of them alone."""
-
-    def __init__(self) -> None:
-        self._pairs = Attempts(5, within_s=300)
-        self._addresses = Attempts(40, within_s=300)
-        # Larger than for a pair: strangers elsewhere must not lock somebody out so easily.
-        self._accounts = Attempts(100, within_s=900)
-        # All of them, also those that were allowed: nobody needs dozens of accounts.
-        self._registrations = Attempts(20, within_s=3_600)
-
-    def add(self, email: str, address: str) -> None:
-        """Count an attempt to sign in before it is judged, so that many at once don't help.
-
-        Raises:
-            TooManyError: if there were too many.
-        """
-        self._pairs.add((email, address), what="attempts to sign in")
-        self._addresses.add(address, what="attempts to sign in")
-        self._accounts.add(email, what="attempts to sign in")
-
-    def take_back(self, email: str, address: str) -> None:
-        """Uncount an attempt that was right."""
-        self._pairs.take_back((email, address))
-        self._addresses.take_back(address)
-        self._accounts.take_back(email)
-
-    def add_registration(self, address: str) -> None:
-        """Count an attempt to register.
-
-        Raises:
-            TooManyError: if there were too many.
-        """
-        self._registrations.add(address, what="attempts to register")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from app.accounts.errors import (
+    AccessError,
     AccountsOffError,
     ForbiddenError,
     NotSignedInError,
@@ -108,6 +109,14 @@ class Visitor:
         if self.person is None or self.is_admin or run.visibility is Visibility.EVERYONE:
             return True
         return run.owner == self.person.id or self.person.id in run.shared_with
+
+    def changes(self, run: RunRecord) -> bool:
+        """Whether they may change a run."""
+        try:
+            self.check_changes(run)
+        except AccessError:
+            return False
+        return True
 
     def check(self) -> None:
         """Make sure that they are still signed in.

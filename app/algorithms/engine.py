@@ -9,8 +9,10 @@ from typing import Any, Literal
 EngineWish = Literal["auto", "fast", "sb3"]
 EngineName = Literal["fast", "sb3"]
 
-_ALGORITHMS = ("PPO", "A2C", "DQN")
+_ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "TQC")
 _SWITCHES = {"layer_norm": "layer normalisation", "use_sde": "state-dependent noise"}
+_AS_ASKED = "as asked for"
+_CAN_DO_IT = "it does all that is asked for here"
 _UNSEEN = {"image": "pictures", "dict": "dictionaries"}
 
 
@@ -29,10 +31,14 @@ def why_not_fast(algorithm: str, hyperparameters: Mapping[str, Any], observed: s
     return None
 
 
-def describe_engine(engine: EngineName, why_not: str | None) -> str:
-    """Say in a sentence what trains, and why if it isn't the fast engine."""
-    if engine == "fast":
-        return "Trains with the fast engine."
-    if why_not is None:
-        return "Trains with Stable-Baselines3, as asked for."
-    return f"Trains with Stable-Baselines3: {why_not}."
+def why_this_engine(wish: EngineWish, why_not_fast: str | None) -> str:
+    """Say why a run is trained by the engine that it is trained by."""
+    return why_not_fast or _CAN_DO_IT if wish == "auto" else _AS_ASKED
+
+
+def describe_engine(engine: EngineName, why: str | None) -> str:
+    """Say in a sentence what trains, and why if that is known."""
+    name = "the fast engine" if engine == "fast" else "Stable-Baselines3"
+    if why is None:
+        return f"Trains with {name}."
+    return f"Trains with {name}, {why}." if why == _AS_ASKED else f"Trains with {name}: {why}."

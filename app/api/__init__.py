@@ -7,13 +7,26 @@ from app.api import (
     algorithms,
     artifacts,
     auth,
+    clips,
+    comparisons,
+    custom_environments,
+    demonstrations,
     environments,
+    evaluations,
+    exports,
     frames,
     groups,
     health,
+    hub,
+    imports,
+    insights,
     me,
     presets,
+    previews,
+    publish,
     records,
+    reward_versions,
+    rewards,
     runs,
     streams,
 )
@@ -38,20 +51,36 @@ def create_api(lab: Lab) -> FastAPI:
     api.state.lab = lab
     for resource in (
         health,
+        custom_environments,
         environments,
         algorithms,
         presets,
+        imports,
         runs,
         groups,
+        comparisons,
         records,
         streams,
+        exports,
         frames,
         artifacts,
+        publish,
+        hub,
+        previews,
+        demonstrations,
+        evaluations,
+        clips,
+        insights,
+        rewards,
+        reward_versions,
         auth,
         me,
         admin,
     ):
         api.include_router(resource.router)
+    api.include_router(evaluations.recordings)
+    api.include_router(comparisons.lineage_router)
+    api.include_router(evaluations.evolutions)
     api.include_router(me.people_router)
     add_docs(api)
     add_error_handlers(api)

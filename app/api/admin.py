@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
 from app.api.dependencies import LARGEST, TheAccounts, TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
-from app.api.people import AuditEntry, FreshInvitation, Invitation, LimitsShape, Person
+from app.api.people import AuditEntry, FreshInvitation, FreshReset, Invitation, LimitsShape, Person
 from app.api.schemas import Listing
 from storage.account_records import Registration
 
@@ -85,6 +85,20 @@ async def change_person(
     """Change somebody's role or limits, or block them, which signs them out everywhere."""
     person = await accounts.administration.change_person(visitor, person_id, changes)
     return Person.of(person, (await lab.disk.by_owner()).get(person.id, 0))
+
+
+@router.post("/people/{person_id}/reset", status_code=201)
+async def reset_password(
+    person_id: str, request: Request, accounts: TheAccounts, visitor: TheVisitor
+) -> FreshReset:
+    """Let somebody who forgot their password set a new one; this answer alone shows the code."""
+    made, code = await accounts.resets.make(visitor, person_id)
+    return FreshReset(
+        email=accounts.directory.email_of(made.person_id) or "",
+        expires_at=made.expires_at,
+        code=code,
+        url=f"{request.url.scheme}://{request.url.netloc}/reset?code={code}",
+    )
 
 
 @router.get("/invitations")

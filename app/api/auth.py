@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from app.accounts.requests import Credentials, NewAccount
+from app.accounts.requests import Credentials, NewAccount, NewPassword
 from app.api.dependencies import TheAccounts
 from app.api.errors import ErrorAnswer
 from app.api.people import Me
@@ -45,5 +45,14 @@ async def login(
 async def logout(request: Request, response: Response, accounts: TheAccounts) -> None:
     """Sign out here; pages and streams of this session end."""
     take_cookie(response, request)
-    if (shown := caller(request).shown) is not None:
-        await accounts.signing_in.logout(shown)
+    await accounts.signing_in.logout(caller(request))
+
+
+@router.post("/reset")
+async def reset(
+    wanted: NewPassword, request: Request, response: Response, accounts: TheAccounts
+) -> Me:
+    """Set a new password with a code from an administrator; all other sessions end."""
+    token = await accounts.resets.use(wanted, caller(request))
+    give_cookie(response, token, request)
+    return await Me.behind(token, accounts)

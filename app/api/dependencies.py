@@ -32,8 +32,10 @@ def _visitor(connection: HTTPConnection) -> Visitor:
     return visitor
 
 
-def _trainer(connection: HTTPConnection) -> PersonalTrainer:
-    return _lab(connection).trainer_for(_visitor(connection))
+async def _trainer(connection: HTTPConnection) -> PersonalTrainer:
+    lab = _lab(connection)
+    await lab.opened()
+    return lab.trainer_for(_visitor(connection))
 
 
 def _accounts(connection: HTTPConnection) -> Accounts:

@@ -27,24 +27,26 @@ async def list_environments() -> Listing[Environment]:
 @router.get("/{env_id:path}/preview.png", response_class=FileResponse)
 async def preview(env_id: str, lab: TheLab, visitor: TheVisitor) -> FileResponse:
     """Return a rendered picture of an environment that is installed."""
-    spec = await _find(env_id, lab, visitor)
+    spec = await find_for(env_id, lab, visitor)
     try:
         spec.check_installed()
     except NotInstalledError as error:
         raise NotThereError(error) from None
     path = await lab.previews.picture(spec.id)
-    headers = {"Cache-Control": "max-age=3600"}
+    headers = {"Cache-Control": "private, max-age=3600"}
     return FileResponse(path, media_type="image/png", headers=headers)
 
 
 @router.get("/{env_id:path}")
 async def get(env_id: str, lab: TheLab, visitor: TheVisitor) -> Environment:
     """Return one environment, of the catalogue or any other that is installed."""
-    return Environment.of(await _find(env_id, lab, visitor))
+    return Environment.of(await find_for(env_id, lab, visitor))
 
 
-async def _find(env_id: str, lab: Lab, visitor: Visitor) -> EnvSpec:
+async def find_for(env_id: str, lab: Lab, visitor: Visitor) -> EnvSpec:
+    """Return an environment that a visitor may see, or answer 404."""
     try:
+        lab.environments.check_sees(visitor, env_id)
         return await lab.environments.find(env_id, may_ask=visitor.may_work)
     except InputError as error:
         raise NotThereError(error) from None

@@ -10,17 +10,23 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from app.accounts.errors import AccessError, TooManyError
+from app.accounts.errors import AccessError
 from app.errors import InputError, explain
 from app.previews import PreviewError
+from app.training.evaluations import TooManyEvaluationsError
 from storage.errors import (
     BadCursorError,
+    EvaluationNotFoundError,
     LastAdminError,
     NotWrittenError,
     PersonNotFoundError,
     RunNotFoundError,
+    VersionNotFoundError,
     WrongStateError,
 )
+
+_EVALUATION_S = 10
+"""About so long an evaluation takes."""
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +86,9 @@ def add_error_handlers(api: FastAPI) -> None:
     api.add_exception_handler(LastAdminError, _last_admin)
     api.add_exception_handler(BadCursorError, _bad_cursor)
     api.add_exception_handler(RunNotFoundError, _not_found)
+    api.add_exception_handler(EvaluationNotFoundError, _not_found)
+    api.add_exception_handler(VersionNotFoundError, _not_found)
+    api.add_exception_handler(TooManyEvaluationsError, _too_many_evaluations)
     api.add_exception_handler(NotThereError, _not_there)
     api.add_exception_handler(WrongStateError, _wrong_state)
     api.add_exception_handler(NotWrittenError, _not_written)
@@ -107,8 +116,14 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
 async def _no_access(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AccessError)
     answer = error_answer(error.status, error.code, str(error), error.field)
-    if isinstance(error, TooManyError):
+    if error.retry_after_s is not None:
         answer.headers["Retry-After"] = str(error.retry_after_s)
+    return answer
+
+
+async def _too_many_evaluations(_: Request, error: Exception) -> JSONResponse:
+    answer = error_answer(429, "too_many", str(error))
+    answer.headers["Retry-After"] = str(_EVALUATION_S)
     return answer
 
 

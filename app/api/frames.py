@@ -16,9 +16,10 @@ from app.training.frames import FrameHub
 from storage.errors import RunNotFoundError
 
 _ON_THEIR_WAY = 2
-_MOST_FPS = 30.0
-_UNKNOWN_RUN = 4404
-_FOREIGN_RUN = 4403
+MOST_FPS = 30.0
+UNKNOWN = 4404
+"""Closes the socket of something that isn't there: there is no use in trying again."""
+_FOREIGN = 4403
 
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
@@ -42,7 +43,7 @@ async def frames(
     socket: WebSocket,
     run_id: str,
     trainer: TheTrainer,
-    fps: Annotated[float, Query(gt=0)] = _MOST_FPS,
+    fps: Annotated[float, Query(gt=0)] = MOST_FPS,
 ) -> None:
     """Send the newest pictures, each after the one before was thanked for with `ack`."""
     try:
@@ -50,15 +51,15 @@ async def frames(
     except (RunNotFoundError, AccessError) as error:
         # A browser hears the code only of a connection that was open.
         await socket.accept()
-        await socket.close(_FOREIGN_RUN if isinstance(error, AccessError) else _UNKNOWN_RUN)
+        await socket.close(_FOREIGN if isinstance(error, AccessError) else UNKNOWN)
         return
     await socket.accept()
     with feed.frames.looking():
-        sender = _FrameSender(socket, feed.frames, min(fps, _MOST_FPS))
+        sender = FrameSender(socket, feed.frames, min(fps, MOST_FPS))
         await sender.run(lambda: trainer.visitor.sees(feed.run))
 
 
-class _FrameSender:
+class FrameSender:
     """Sends one viewer the newest pictures, as fast as it takes them and no faster."""
 
     def __init__(self, socket: WebSocket, hub: FrameHub, fps: float) -> None:
@@ -90,7 +91,7 @@ class _FrameSender:
             frame = await self._hub.after(shown)
             shown = frame.seq
             if not may_look():
-                await self._socket.close(_FOREIGN_RUN)
+                await self._socket.close(_FOREIGN)
                 return
             try:
                 await self._socket.send_bytes(frame.packed())

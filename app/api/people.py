@@ -180,6 +180,16 @@ class FreshInvitation(Invitation):
     """The page on which it is used."""
 
 
+class FreshReset(BaseModel):
+    """Permission to set a new password, in the one answer that shows its code."""
+
+    email: str
+    expires_at: datetime
+    code: str
+    url: str
+    """The page on which it is used."""
+
+
 class AuditEntry(BaseModel):
     """Something that somebody did, and from where."""
 

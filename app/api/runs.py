@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.algorithms.catalogue import get_algorithm
 from app.api.dependencies import TheTrainer, describe, describe_all
@@ -12,9 +12,11 @@ from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing, NewGroup, Run
 from app.environments.catalogue import find_in_catalogue
 from app.errors import InputError, UnknownAlgorithmError
-from app.training.config import MAX_TIMESTEPS, Name, RunRequest, ShortText, Tags, WholeNumber
+from app.training.branching import BranchRequest
+from app.training.config import MAX_TIMESTEPS, RunRequest, ShortText, WholeNumber
+from app.training.labels import RunLabels
+from storage.history_records import SORTABLE
 from storage.records import RunFilter, RunStatus, Visibility
-from storage.runs import SORTABLE
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer},
@@ -26,15 +28,9 @@ _SHARING = ("visibility", "shared_with")
 _ARCHIVED = {"true": True, "false": False, "all": None}
 
 
-class RunChanges(BaseModel):
+class RunChanges(RunLabels):
     """What may be changed about a run at any time."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: Name | None = None
-    notes: Annotated[StrictStr, Field(max_length=65_536)] | None = None
-    tags: Tags | None = None
-    archived: StrictBool | None = None
     visibility: Visibility | None = None
     """private or everyone; who may look beside the owner."""
     shared_with: Annotated[list[ShortText], Field(max_length=100)] | None = None
@@ -98,21 +94,20 @@ async def get(run_id: str, trainer: TheTrainer) -> Run:
 @router.patch("/{run_id}")
 async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
     """Rename a run, change its notes, tags or budget, archive, share, or steer it."""
+    labels = changes.columns()
     values = changes.model_dump(exclude_none=True)
-    if "tags" in values:
-        values["tags_json"] = values.pop("tags")
-    if not values.get("name", "-").strip():
-        raise InputError("name must not be empty.", field="name")
     for name in _WHILE_TRAINING:
         if name in changes.model_fields_set and getattr(changes, name) is None:
             raise InputError(f"{name} must be a number, got null.", field=name)
-    sharing = {name: values.pop(name) for name in _SHARING if name in values}
-    # First what may be refused: nothing is shared by a request that fails.
-    if wishes := {name: values.pop(name) for name in _WHILE_TRAINING if name in values}:
+    sharing = {name: values[name] for name in _SHARING if name in values}
+    # All that may be refused comes first: a request that fails has changed nothing.
+    if sharing:
+        await trainer.check_may_share(run_id, sharing.get("shared_with", ()))
+    if wishes := {name: values[name] for name in _WHILE_TRAINING if name in values}:
         await trainer.adjust(run_id, wishes)
     if sharing:
         await trainer.share(run_id, **sharing)
-    return await describe(await trainer.change(run_id, **values), trainer)
+    return await describe(await trainer.change(run_id, **labels), trainer)
 
 
 @router.delete("/{run_id}", status_code=204)
@@ -143,6 +138,12 @@ async def resume(run_id: str, trainer: TheTrainer) -> Run:
 async def stop(run_id: str, trainer: TheTrainer) -> Run:
     """End a run soon and keep its model."""
     return await describe(await trainer.stop(run_id), trainer)
+
+
+@router.post("/{run_id}/branch", status_code=201)
+async def branch(run_id: str, wish: BranchRequest, trainer: TheTrainer) -> Run:
+    """Make a run that goes on with the newest policy of this one and another reward."""
+    return await describe(await trainer.branch(run_id, wish), trainer)
 
 
 def _filter(query: RunQuery) -> RunFilter:

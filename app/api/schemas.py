@@ -60,6 +60,9 @@ class Run(BaseModel):
     episodes: int
     latest: dict[str, Any] | None
     best: float | None
+    """The best mean reward over 100 episodes."""
+    score: float | None
+    """The best evaluation beside the training, else the newest mean reward."""
     solved_at: int | None
     created_at: datetime
     updated_at: datetime
@@ -106,6 +109,7 @@ class Run(BaseModel):
             episodes=done.episodes,
             latest=None if run.latest is None else dict(run.latest),
             best=done.best,
+            score=run.score,
             solved_at=done.solved_at,
             created_at=run.created_at,
             updated_at=run.updated_at,

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -20,7 +21,8 @@ from storage.records import RunStatus
 
 _BEGIN_WITH = 100
 _BETWEEN_MESSAGES_S = 0.25
-_KEEP_ALIVE_S = 15.0
+KEEP_ALIVE_S = 15.0
+"""Proxies take a stream that is silent for much longer for a dead one."""
 _LINES_PER_MESSAGE = 1_000
 _PIECE = 16 << 10
 _STILL_HERE = b": still here\n\n"
@@ -58,7 +60,27 @@ async def stream_events(
     """Follow a run's event log until it is over."""
     feed = await trainer.feed(run_id)
     begin = _position(after, last_event_id) or 0
-    return _answer(_event_messages(trainer, feed, begin))
+    silence = _Silence(feed)
+    return _answer(silence.broken_by(_event_messages(trainer, feed, begin, silence)))
+
+
+class _Silence:
+    """How long a listener was told nothing, whatever else happened to the run meanwhile."""
+
+    def __init__(self, feed: RunFeed) -> None:
+        self._feed = feed
+        self._ends_at = time.monotonic() + KEEP_ALIVE_S
+
+    async def broken_by(self, messages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Hand messages on; after each the silence begins anew."""
+        async for message in messages:
+            yield message
+            self._ends_at = time.monotonic() + KEEP_ALIVE_S
+
+    async def lasts_too_long(self, seen: int) -> bool:
+        """Wait for news of the feed or the end of the silence; return whether that has come."""
+        await self._feed.wait(seen, max(0.0, self._ends_at - time.monotonic()))
+        return time.monotonic() >= self._ends_at
 
 
 class MetricsStream:
@@ -73,10 +95,14 @@ class MetricsStream:
         self._begin = begin
         self._truncations = feed.truncations
         self._reader: metrics.LineReader | None = None
+        self._silence = _Silence(feed)
         self._told: int = max(0, feed.line_count - _BEGIN_WITH) if begin is None else begin
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    def messages(self) -> AsyncIterator[bytes]:
         """Yield what the listener is told, until the run is over."""
+        return self._silence.broken_by(self._messages())
+
+    async def _messages(self) -> AsyncIterator[bytes]:
         self._said = min(self._told, self._feed.line_count)
         if self._told > self._feed.line_count:
             yield self._take_back(self._feed.line_count)
@@ -96,7 +122,7 @@ class MetricsStream:
             if now.status.is_over and self._told >= self._feed.line_count:
                 yield _message("end", await describe(now, self._trainer))
                 return
-            if not await self._feed.wait(seen, _KEEP_ALIVE_S):
+            if await self._silence.lasts_too_long(seen):
                 yield _STILL_HERE
 
     def _take_back(self, kept: int) -> bytes:
@@ -149,20 +175,20 @@ class MetricsStream:
 
 
 async def _event_messages(
-    trainer: PersonalTrainer, feed: RunFeed, begin: int
+    trainer: PersonalTrainer, feed: RunFeed, begin: int, silence: _Silence
 ) -> AsyncIterator[bytes]:
     told = begin
-    while True:
+    while trainer.visitor.sees(feed.run) and not feed.is_deleted:
         seen, over = feed.version, feed.run.status.is_over
-        if feed.is_deleted or not trainer.visitor.sees(feed.run):
-            return
-        found = await trainer.events_after(feed.run.id, told)
+        # The feed changes with every step; the database is asked only if the log did, too.
+        is_new = feed.newest_event > told
+        found = await trainer.events_after(feed.run.id, told) if is_new else ()
         for event in found:
             told = event.id
             yield _message("log", LogEvent.of(event), number=event.id)
         if over and not found:
             return
-        if not found and not await feed.wait(seen, _KEEP_ALIVE_S):
+        if not found and await silence.lasts_too_long(seen):
             yield _STILL_HERE
 
 

@@ -10,6 +10,7 @@ COMMANDS = {
     "evaluate": "play a run's policy and say what it is worth",
     "runs": "list the runs",
     "export": "pack a run into a zip",
+    "reset-password": "let somebody set a new password",
 }
 
 REFUSED = 2
@@ -30,7 +31,7 @@ def run_command(arguments: Sequence[str]) -> int:
 
         try:
             # Imported when asked for: to list runs one doesn't wait for the trainer's libraries.
-            command = importlib.import_module(f"app.cli.{arguments[0]}")
+            command = importlib.import_module(f"app.cli.{arguments[0].replace('-', '_')}")
             code: int = command.run(arguments[1:])
         except REFUSALS as error:
             sys.stderr.write(f"{sentence(error)}\n")

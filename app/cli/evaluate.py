@@ -6,13 +6,15 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
+from app.cli.code import check_may_give_code, read_code
 from app.cli.console import number, say
 from app.cli.parsing import RUN_HELP, make_parser, read_value, settings_from
 from app.cli.progress import bar
 from app.lab import Lab
 from app.settings import SentenceParser
 from app.training.evaluation import EPISODES, Evaluation, Judging
-from app.training.evaluations import BEST, EvaluationError
+from app.training.evaluations import EvaluationError
+from app.training.policies import BEST
 
 _FAILED = 1
 
@@ -32,6 +34,7 @@ def _parser() -> SentenceParser:
         "what they brought. The same run, checkpoint and seed give the same returns.",
         "latest --episodes 10",
         "3f2a --checkpoint best --stochastic",
+        "latest --code judge.py",
     )
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--episodes", metavar="N", help=f"how many (default: {EPISODES})")
@@ -40,18 +43,27 @@ def _parser() -> SentenceParser:
         "--stochastic", action="store_true", help="draw actions instead of taking the likeliest"
     )
     parser.add_argument("--checkpoint", metavar="STEP|best", help="(default: the final policy)")
+    parser.add_argument(
+        "--record", action="store_true", help="keep a video of it (MP4) with the run"
+    )
+    parser.add_argument(
+        "--code", metavar="FILE", help="judge episodes by evaluate(episode) of this file (.py), too"
+    )
     return parser
 
 
 def _judging(given: argparse.Namespace) -> Judging:
     typed = {"episodes": given.episodes, "seed": given.seed, "checkpoint": given.checkpoint}
     values = {name: read_value(text) for name, text in typed.items() if text is not None}
-    return Judging(deterministic=not given.stochastic, **values)
+    code = given.code and read_code("--code", given.code)
+    return Judging(deterministic=not given.stochastic, record=given.record, code=code, **values)
 
 
 async def _evaluate(lab: Lab, beginning: str, judging: Judging) -> int:
     try:
         run = await lab.trainer.find(beginning)
+        if judging.code is not None:
+            await check_may_give_code(lab, "code")
         say(f"{run.name}, run {run.id}")
         await lab.open_for_one_command()
         found = await lab.evaluations.evaluate(run.id, judging, told=_teller(judging.episodes))
@@ -64,7 +76,7 @@ async def _evaluate(lab: Lab, beginning: str, judging: Judging) -> int:
     return 0
 
 
-def _teller(episodes: int) -> Callable[[int], None] | None:
+def _teller(episodes: int) -> Callable[[int], None]:
     """Return who shows the progress in place on a terminal; elsewhere nobody does."""
 
     def tell(played: int) -> None:
@@ -72,7 +84,7 @@ def _teller(episodes: int) -> Callable[[int], None] | None:
         sys.stdout.write(f"\r{bar(played / episodes)} {played} of {episodes} episodes{end}")
         sys.stdout.flush()
 
-    return tell if sys.stdout.isatty() else None
+    return tell if sys.stdout.isatty() else lambda _: None
 
 
 def _describe(found: Evaluation) -> str:
@@ -80,6 +92,7 @@ def _describe(found: Evaluation) -> str:
     trained = "" if found.timesteps is None else f" after {found.timesteps:,} steps"
     policy = "best policy" if found.checkpoint == BEST else f"policy{trained}"
     low, high = found.ci95 or (None, None)
+    cut = (found.terminations or {}).get("truncated", 0)
     lines = [
         f"{found.episodes} episodes of the {policy}, seeds from {found.seeds[0]:,}{how}:",
         f"  mean return   {number(found.mean_return, 2)}",
@@ -88,9 +101,14 @@ def _describe(found: Evaluation) -> str:
         f"  95 % interval {number(low, 2)} to {number(high, 2)}",
         f"  min, max      {number(found.min, 2)}, {number(found.max, 2)}",
         f"  mean length   {number(found.mean_length)} steps",
-        f"  time limit    ended {found.terminations['truncated']} of {found.episodes} episodes",
+        f"  time limit    ended {cut} of {found.episodes} episodes",
     ]
+    lines += [f"  {name:<13} {number(mean, 2)}" for name, mean in (found.custom or {}).items()]
     if found.left_out:
         names = ", ".join(name.replace("_", " ") for name in found.left_out)
         lines.append(f"  left out      {names} (part of the training only)")
+    if found.video is not None:
+        lines.append(f"  video         {found.video.seconds:.1f} s, kept with the run")
+    if found.video_note is not None:
+        lines.append(f"  video         {found.video_note}")
     return "\n".join(lines)

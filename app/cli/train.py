@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from app.cli.code import check_may_give_code, read_code
 from app.cli.console import say
 from app.cli.interrupts import Interrupts
 from app.cli.parsing import make_parser, read_pairs, read_value, settings_from
@@ -55,6 +56,7 @@ def _parser() -> SentenceParser:
     parser.add_argument("--stop-when-solved", action="store_true", help="end early if solved")
     parser.add_argument("--evaluate-every", metavar="N", help="evaluate after so many steps")
     parser.add_argument("--init-from", metavar="RUN", help="begin with a run's policy: RUN[@STEP]")
+    parser.add_argument("--reward", metavar="FILE", help="learn from this reward function (.py)")
     parser.add_argument("--engine", help="what trains: auto (the default), fast or sb3")
     parser.add_argument("--name", help="what to call it")
     parser.add_argument("--workers", metavar="N", help="runs that may train at once")
@@ -81,6 +83,7 @@ def _request(given: argparse.Namespace) -> RunRequest:
         "env_kwargs": read_pairs("--env-arg", given.env_arg),
         "stop_when_solved": given.stop_when_solved,
         "init_from": given.init_from,
+        "reward_code": given.reward and read_code("--reward", given.reward),
         "name": given.name,
         **({"engine": given.engine} if given.engine else {}),
     }
@@ -103,6 +106,8 @@ def _wrappers(typed: Sequence[str]) -> dict[str, Any]:
 async def _train(lab: Lab, request: RunRequest) -> int:
     try:
         # First: what can't be trained is refused before anything is waited for.
+        if request.reward_code is not None:
+            await check_may_give_code(lab, "reward_code")
         made = await _create(lab.trainer, request)
         for run in made:
             seed = "" if request.seeds else f", seed {run.config['seed']}"

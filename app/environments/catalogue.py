@@ -59,6 +59,9 @@ _OFFERED = (
     mujoco.SWIMMER,
 )
 
+CUSTOM = "custom/"
+"""What the ids of environments begin with that people wrote here."""
+
 CATALOGUE: dict[str, EnvSpec] = {spec.id: spec for spec in _OFFERED}
 
 _FORMER_IDS = {former: spec for spec in CATALOGUE.values() for former in spec.former_ids}
@@ -77,8 +80,13 @@ def get_environment(env_id: str, env_kwargs: Mapping[str, Any] | None = None) ->
         return spec.configured(given)
     described = _described.get(_key(env_id, given))
     if described is None:
-        raise UnknownEnvironmentError(env_id, CATALOGUE)
+        raise UnknownEnvironmentError(env_id, installed_ids())
     return described
+
+
+def installed_ids() -> list[str]:
+    """Return the ids that can be chosen here."""
+    return [spec.id for spec in CATALOGUE.values() if spec.is_installed]
 
 
 def find_in_catalogue(env_id: str) -> EnvSpec | None:

@@ -1,13 +1,15 @@
 """What the lab knows about an environment."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from keyword import iskeyword
 from typing import Any
 
 from app.environments.extras import Extra
 from app.environments.options import EnvOption
-from app.errors import NotInstalledError, UnknownOptionError
+from app.errors import InputError, NotInstalledError, UnknownOptionError
 
 
 class ActionKind(StrEnum):
@@ -30,6 +32,18 @@ class ObservationKind(StrEnum):
     IMAGE = "image"
 
 
+class Difficulty(StrEnum):
+    """How long one has to train before there is something to see; the bounds are `_LONGEST`."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+_LONGEST = {Difficulty.EASY: 100_000, Difficulty.MEDIUM: 500_000}
+"""The largest default budget that still counts as easy or medium."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """One named component of an observation; a bound of None is infinite."""
@@ -37,6 +51,17 @@ class Observed:
     name: str
     low: float | None = None
     high: float | None = None
+
+    @property
+    def attribute(self) -> str:
+        """Its name in code: `obs.cart_position`."""
+        return attribute_name(self.name)
+
+
+def attribute_name(label: str) -> str:
+    """Return how a label is written in code: "cart position" as `cart_position`."""
+    name = "_".join(re.findall(r"[a-z0-9]+", label.lower()))
+    return name if name.isidentifier() and not iskeyword(name) else f"_{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +93,8 @@ class EnvSpec:
     max_episode_steps: int | None
     default_timesteps: int
     """A budget within which PPO shows clear progress."""
+    n_agents: int = 1
+    """How many act in it at once."""
     default_frame_stack: int = 1
     """How many observations in a row an agent sees at once unless told otherwise."""
     repeats_itself: bool = True
@@ -78,6 +105,10 @@ class EnvSpec:
     """Ids of earlier versions, for all of which this one is used."""
     extra: Extra | None = None
     """The optional part of the project that it comes with."""
+    code: str | None = None
+    """The file that a person wrote it in; it travels with every job, for workers alone to load."""
+    is_gone: bool = False
+    """Whether a person wrote it who has deleted it since."""
     options: tuple[EnvOption, ...] | None = ()
     """What can be set about it; None if nobody knows, so that anything may be tried."""
     changed_by: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
@@ -87,6 +118,18 @@ class EnvSpec:
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of an observation; the number of values where it is one of several."""
         return self.observation_size or (len(self.observed),)
+
+    def components(self, count: int) -> tuple[Observed, ...]:
+        """Name the `count` numbers of an observation, those without a name by their place."""
+        if len(self.observed) == count:
+            return self.observed
+        return tuple(Observed(name=f"component {i + 1}") for i in range(count))
+
+    @property
+    def difficulty(self) -> Difficulty:
+        """How much training it takes, judged by its default budget."""
+        fitting = (level for level, most in _LONGEST.items() if self.default_timesteps <= most)
+        return next(fitting, Difficulty.HARD)
 
     @property
     def is_installed(self) -> bool:
@@ -102,8 +145,14 @@ class EnvSpec:
         """Make sure that it can be made here.
 
         Raises:
-            NotInstalledError: if it can't.
+            InputError: if it can't.
         """
+        if self.is_gone:
+            raise InputError(
+                f"{self.id} was deleted. Runs that used it have a copy and can go on; a new one "
+                "needs an environment that is still here.",
+                field="env_id",
+            )
         if self.install_hint is not None:
             raise NotInstalledError(self.id, self.install_hint)
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrappers:
     """The options of a run; the defaults leave an environment as it is."""
 
+    simulator: Literal["gymnasium", "envpool"] = "gymnasium"
+    """Whose environments to train on; evaluations always use Gymnasium's."""
     frame_stack: int = 1
     """How many past observations are seen together."""
     normalize_observation: bool = False
@@ -36,7 +39,12 @@ class Wrappers:
     def for_evaluation(self) -> "Wrappers":
         """Return the same without what an agent should be trained with but not judged by."""
         return replace(
-            self, sticky_actions=0.0, observation_noise=0.0, action_noise=0.0, randomize={}
+            self,
+            simulator="gymnasium",
+            sticky_actions=0.0,
+            observation_noise=0.0,
+            action_noise=0.0,
+            randomize={},
         )
 
 

@@ -35,7 +35,7 @@ _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
 _LANDER = (
     Preset(
-        total_timesteps=250_000, n_envs=32, hyperparameters=_LANDER_PPO, wrappers=_SCALED_REWARD
+        total_timesteps=300_000, n_envs=32, hyperparameters=_LANDER_PPO, wrappers=_SCALED_REWARD
     ),
     Preset(
         total_timesteps=500_000, n_envs=32, hyperparameters=_LANDER_STEADY, wrappers=_SCALED_REWARD

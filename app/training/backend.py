@@ -3,25 +3,39 @@
 import asyncio
 import os
 import sys
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from signal import SIGKILL
+from signal import SIGINT, SIGKILL, SIGSYS, SIGTERM, Signals
 from typing import Literal
 
 import msgspec
+import psutil
 
 from app.tasks import Tasks
 from app.worker import boot_path, framing, messages
 from app.worker.channel import file_frames
 
-Role = Literal["canary", "learner", "painter"]
+Role = Literal["canary", "learner", "painter", "checker"]
+
+FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
+"""How a worker ends that the system or a person has ended."""
 
 _PATIENT = 15
 _STDERR_KEPT = 64 << 10
+_STDERR_EVERY_S = 0.02
+"""How long to rest after a whole block of prints: a flood waits, and the lab has better to do."""
+_PRINTS_AT_ONCE = 32 << 20
+_PRINTS_PER_SECOND = 64 << 10
+"""Whoever prints less on average may do so for ever."""
 _READ_LIMIT = 1 << 20
 _MAX_JSON = 512 << 10
 _MESSAGES_PER_SECOND = 400
+_MOST_THREADS = 256
+"""Limits of the system count all threads of a user, and none of root: these are one worker's."""
+_LOOK_EVERY_S = 0.5
+_EXIT_WITHIN_S = 1.0
 
 _MESSAGES = msgspec.json.Decoder(messages.FromWorker)
 _FRAME_HEADERS = msgspec.json.Decoder(messages.FrameHeader)
@@ -59,8 +73,8 @@ Received = messages.FromWorker | Shown | Piece | HandedOut
 class WorkerGoneError(Exception):
     """The worker closed its line without a goodbye."""
 
-    def __init__(self) -> None:
-        super().__init__("it ended without a word")
+    def __init__(self, how: str = "it ended without a word") -> None:
+        super().__init__(how)
 
 
 class ProtocolError(Exception):
@@ -78,6 +92,8 @@ class LocalWorker:
         self._started: asyncio.subprocess.Process | None = None
         self.layers: tuple[str, ...] = ()
         """The layers of the sandbox that the worker says are in force."""
+        self.verdict: str | None = None
+        """Why it was ended here, if it was too greedy."""
 
     @property
     def _process(self) -> asyncio.subprocess.Process:
@@ -118,6 +134,7 @@ class LocalWorker:
             limit=_READ_LIMIT,
         )
         self._listening = self._tasks.start(self._keep_what_it_prints(), name="worker's prints")
+        self._watching = self._tasks.start(self._count_threads(), name="worker's threads")
         said = await self.receive()
         if not isinstance(said, messages.Locked):
             self.kill()
@@ -159,7 +176,7 @@ class LocalWorker:
                 raise ProtocolError(f"a frame of {length} bytes")
             body = await self._process.stdout.readexactly(length)
         except (asyncio.IncompleteReadError, ConnectionError):
-            raise WorkerGoneError from None
+            raise WorkerGoneError(await self._how_it_ended()) from None
         try:
             return _decode(body[:1], body[1:])
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -190,16 +207,45 @@ class LocalWorker:
             pass
         code = await self._process.wait()
         await self._listening
+        self._watching.cancel()
         if self._process.stdin is not None:
             self._process.stdin.close()
         return code
 
     async def _keep_what_it_prints(self) -> None:
         assert self._process.stderr is not None
+        began, total = time.monotonic(), 0
         while part := await self._process.stderr.read(1 << 16):
+            if len(part) == 1 << 16:
+                await asyncio.sleep(_STDERR_EVERY_S)
+            total += len(part)
+            if total > _PRINTS_AT_ONCE + (time.monotonic() - began) * _PRINTS_PER_SECOND:
+                self.verdict = f"it printed more than {_PRINTS_AT_ONCE >> 20} MiB; print less"
+                self.kill()
             self._printed.append(part)
             while sum(map(len, self._printed)) - len(self._printed[0]) > _STDERR_KEPT:
                 self._printed.popleft()
+
+    async def _count_threads(self) -> None:
+        with suppress(psutil.Error):
+            process = psutil.Process(self.pid)
+            # Nobody but the kernel knows, and it has to be asked.
+            while (count := process.num_threads()) <= _MOST_THREADS:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_EVERY_S)
+            self.verdict = f"it started {count:,} threads, and {_MOST_THREADS} are allowed"
+            self.kill()
+
+    async def _how_it_ended(self) -> str:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_EXIT_WITHIN_S):
+                await self._process.wait()
+        if self.verdict is not None:
+            return self.verdict
+        if self._process.returncode == -SIGSYS:
+            return "the sandbox ended it, because it tried what is forbidden"
+        if (code := self._process.returncode) is None or code in FROM_OUTSIDE:
+            return str(WorkerGoneError())
+        return f"it ended by itself ({Signals(-code).name if code < 0 else f'exit code {code}'})"
 
     async def _slow_down_a_flood(self) -> None:
         """Read no faster than an honest worker writes: the pipe fills up and the flood waits."""

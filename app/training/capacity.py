@@ -1,13 +1,24 @@
 """How many runs may train at once: in the whole lab, and of each person."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from storage.records import RunRecord
 
 OwnerLimit = Callable[[str | None], int | None]
 """Returns how many runs of somebody may train at once; None: no limit of their own."""
+
+CodeRefusal = Callable[[RunRecord], Awaitable[str | None]]
+"""Says why a worker may not be given the code in a run; None: it may, or there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What of a run's owner decides whether it may have a worker."""
+
+    limit: OwnerLimit
+    code_refusal: CodeRefusal
 
 
 def no_limit(_: str | None) -> int | None:

@@ -7,15 +7,18 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from app.algorithms.catalogue import get_algorithm
-from app.algorithms.engine import EngineName, EngineWish, why_not_fast
+from app.algorithms.engine import EngineName, EngineWish, why_not_fast, why_this_engine
 from app.algorithms.schedule import Schedule
 from app.algorithms.spec import AlgorithmSpec, Value
 from app.environments.catalogue import environment_of_run, get_environment
+from app.environments.envpool import why_no_envpool
 from app.environments.spec import EnvSpec
 from app.environments.wrappers import Wrappers
-from app.errors import InputError
+from app.errors import CodeError, InputError
 from app.presets.catalogue import presets_for
 from app.presets.spec import Preset, PresetName
+from app.rewards.kinds import CodeKind
+from app.rewards.static_check import LONGEST, first_error
 from app.training.options import read_wrappers
 from app.worker import messages
 
@@ -32,6 +35,8 @@ Name = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 Tags = Annotated[
     list[Annotated[StrictStr, Field(min_length=1, max_length=50)]], Field(max_length=20)
 ]
+
+RewardCode = Annotated[StrictStr, Field(max_length=LONGEST)]
 
 
 def _whole(value: object) -> object:
@@ -76,6 +81,8 @@ class RunRequest(BaseModel):
     stop_when_solved: StrictBool = False
     evaluate_every: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     """Evaluate the policy beside the training after so many steps."""
+    reward_code: RewardCode | None = None
+    """A file of Python whose reward is learned from instead of the environment's own."""
     init_from: ShortText | None = None
     """A run, or `run@step` for one of its checkpoints, whose policy to begin with."""
     name: Name | None = None
@@ -101,9 +108,12 @@ class RunConfig(BaseModel):
     """What was asked for."""
     engine_used: EngineName = "sb3"
     engine_reason: str | None = None
-    """Why it isn't the fast one, if nobody asked for the other."""
+    """Why it is this one; unknown of runs of earlier versions."""
     stop_when_solved: bool = False
     evaluate_every: int | None = None
+    reward_code: str | None = None
+    env_code: str | None = None
+    """The file of an environment that a person wrote, as it was when the run was made."""
     init_from: str | None = None
     changes: tuple[AppliedChange, ...] = ()
     """What was changed while it trained, oldest first."""
@@ -138,12 +148,15 @@ class RunConfig(BaseModel):
             wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
             engine=request.engine,
             engine_used="sb3" if why_not or request.engine == "sb3" else "fast",
-            engine_reason=why_not if request.engine == "auto" else None,
+            engine_reason=why_this_engine(request.engine, why_not),
             stop_when_solved=request.stop_when_solved,
             evaluate_every=request.evaluate_every or _evaluations(request, total),
+            reward_code=_reward_code(request),
+            env_code=environment.code,
             init_from=request.init_from,
         )
         algorithm.check_together(config.hyperparameters, config.n_envs, environment)
+        _check_simulator(config)
         return config
 
     @property
@@ -158,6 +171,7 @@ class RunConfig(BaseModel):
             algorithm=self.algorithm,
             hyperparameters=dict(self.hyperparameters),
             env_kwargs=self.env_kwargs,
+            env_code=self.env_code,
             wrappers=self.wrappers,
             engine=self.engine_used,
         )
@@ -172,7 +186,16 @@ class RunConfig(BaseModel):
             n_envs=self.n_envs,
             evaluate_every=self.evaluate_every,
             solved_from=threshold if self.stop_when_solved else None,
+            reward=self.reward,
         )
+
+    @property
+    def reward(self) -> messages.Reward | None:
+        """Return the reward that somebody wrote, as workers take it, if there is one."""
+        if self.reward_code is None:
+            return None
+        components = tuple(component.attribute for component in self.environment.observed)
+        return messages.Reward(code=self.reward_code, components=components)
 
     def all_changes(self) -> tuple[messages.Change, ...]:
         """Return what was changed so far, but for the budget, in the order of the asking.
@@ -195,6 +218,15 @@ def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec)
     return presets_for(environment, algorithm)[request.preset]
 
 
+def _reward_code(request: RunRequest) -> str | None:
+    if request.reward_code is None:
+        return None
+    problem = first_error(request.reward_code, CodeKind.REWARD)
+    if problem is not None:
+        raise CodeError(problem.message, line=problem.line, field="reward_code")
+    return request.reward_code
+
+
 def _evaluations(request: RunRequest, total_timesteps: int) -> int | None:
     if not request.stop_when_solved:
         return None
@@ -214,6 +246,19 @@ def _check_engine(request: RunRequest, why_not_fast: str | None) -> None:
     if request.engine == "fast" and why_not_fast is not None:
         raise InputError(
             f"engine fast can't train this: {why_not_fast}. Use auto or sb3.", field="engine"
+        )
+
+
+def _check_simulator(config: RunConfig) -> None:
+    if config.wrappers.simulator != "envpool":
+        return
+    usual = config.environment.check_kwargs({})
+    changed = {name: value for name, value in config.env_kwargs.items() if value != usual[name]}
+    why_not = why_no_envpool(config.env_id, changed, config.wrappers, config.algorithm)
+    if why_not is not None:
+        raise InputError(
+            f"wrappers.simulator can't be envpool: {why_not}. Use gymnasium.",
+            field="wrappers.simulator",
         )
 
 

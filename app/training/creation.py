@@ -35,16 +35,22 @@ class Creation:
         self._environments = environments
 
     async def make(
-        self, request: RunRequest, *, group_id: str | None = None, owner: str | None = None
+        self,
+        request: RunRequest,
+        *,
+        group_id: str | None = None,
+        owner: str | None = None,
+        policy: bytes | None = None,
     ) -> RunRecord:
-        """Make a run; it waits until it is started.
+        """Make a run; it waits until it is started. `policy` is what `init_from` has right now.
 
         Raises:
             InputError: if something in the request can't be used. Nothing is left behind.
         """
         await self._environments.find(request.env_id, request.env_kwargs)
-        config = RunConfig.from_request(request)
-        policy = await self._policy_of(config)
+        config = await _configure(request)
+        if policy is None:
+            policy = await self._policy_of(config)
         try:
             run = await self._storage(
                 _add_run,
@@ -74,6 +80,12 @@ class Creation:
         if config.init_from is not None:
             message = f"It begins with the policy of run {config.init_from}."
             await self._journal.tell(run.id, "transferred", message)
+        if config.reward_code is not None:
+            message = (
+                "It learns from a reward function of its own (reward.py). Mean reward, solved, "
+                "evaluations and the live view keep to the environment's reward."
+            )
+            await self._journal.tell(run.id, "reward_written", message)
         if config.total_timesteps <= (starts := _learning_starts(config)):
             message = (
                 f"It never learns: learning_starts is {starts:,}, and the budget "
@@ -96,6 +108,13 @@ class Creation:
             raise InputError(str(error), field="init_from") from None
         check_transfer(config, RunConfig.model_validate(source.config))
         return await asyncio.to_thread(read_policy, self._folder.run(source.id), step)
+
+
+async def _configure(request: RunRequest) -> RunConfig:
+    if request.reward_code is None:
+        return RunConfig.from_request(request)
+    # Reading somebody's code may take longer than the event loop has.
+    return await asyncio.to_thread(RunConfig.from_request, request)
 
 
 def _add_run(folder: RunsFolder, policy: bytes | None, **values: Any) -> RunRecord:

@@ -1,9 +1,14 @@
 """Files that a worker delivers in pieces, stored once they are whole."""
 
+from collections.abc import Awaitable, Callable
+
 from app.storage_thread import StorageThread
 from app.training.backend import Piece, ProtocolError
 from app.training.feed import RunFeed
+from app.worker import messages
 from storage.run_folder import RunFolder, write_atomically
+
+OnCheckpoint = Callable[[int, bytes], Awaitable[None]]
 
 _LARGEST_FILE = 512 << 20
 
@@ -12,14 +17,22 @@ class Deliveries:
     """Stores the models and checkpoints of one run."""
 
     def __init__(
-        self, feed: RunFeed, folder: RunFolder, disk: StorageThread, *, keep_checkpoints: int
+        self,
+        feed: RunFeed,
+        folder: RunFolder,
+        disk: StorageThread,
+        *,
+        keep_checkpoints: int,
+        on_checkpoint: OnCheckpoint,
     ) -> None:
+        """`on_checkpoint` gets the policy of every checkpoint, packed for a worker."""
         self.resumable_step: int | None = None
         """Where the run could go on, if it ended now."""
         self._feed = feed
         self._folder = folder
         self._disk = disk
         self._keep = keep_checkpoints
+        self._on_checkpoint = on_checkpoint
         self._content = bytearray()
         self._policy = bytearray()
         """The policy of the checkpoint that comes next."""
@@ -36,22 +49,35 @@ class Deliveries:
         if not piece.header.last:
             return
         content, self._content = self._content, bytearray()
-        header = piece.header
-        if header.name == "checkpoint.pt":
+        if piece.header.name == "checkpoint.pt":
             self._policy = content
-            return
-        if header.name == "checkpoint.zip":
-            facts = {"timesteps": header.timesteps, "lines": min(header.lines, lines_written)}
-            save = self._folder.save_checkpoint
-            await self._disk(save, content, facts, policy=self._policy, keep=self._keep)
-            self.resumable_step = header.timesteps
-            self._feed.set_has_checkpoint()
-            return
+        elif piece.header.name == "checkpoint.zip":
+            lines = min(piece.header.lines, lines_written)
+            await self._keep_checkpoint(content, piece.header.timesteps, lines)
+        else:
+            await self._keep_file(content, piece.header)
+
+    async def _keep_checkpoint(self, content: bytearray, timesteps: int, lines: int) -> None:
+        score = self._mean_reward_at(lines)
+        facts = {"timesteps": timesteps, "lines": lines, "mean_reward": score}
+        save = self._folder.save_checkpoint
+        await self._disk(save, content, facts, policy=self._policy, keep=self._keep)
+        self.resumable_step = timesteps
+        self._feed.set_has_checkpoint()
+        policy = messages.encode_weights(bytes(self._policy), timesteps=timesteps)
+        await self._on_checkpoint(timesteps, policy)
+
+    async def _keep_file(self, content: bytearray, header: messages.BlobHeader) -> None:
         path = self._folder.delivered.get(header.name)
         if path is None:
             raise ProtocolError(f"an unexpected file {header.name}")
         await self._disk(write_atomically, path, content)
-        if path == self._folder.policy:
-            await self._disk(self._folder.save_policy_step, header.timesteps)
+        if path in (self._folder.policy, self._folder.best_policy):
+            await self._disk(self._folder.save_step, path, header.timesteps)
         if path == self._folder.model:
             self._feed.set_has_model()
+
+    def _mean_reward_at(self, line: int) -> float | None:
+        """Return the mean reward as it stood at a line of metrics, if it was measured by then."""
+        known = (one.get("mean_reward") for one in reversed(self._feed.lines) if one["n"] <= line)
+        return next((value for value in known if value is not None), None)

@@ -4,10 +4,9 @@ import signal
 from dataclasses import dataclass
 from enum import StrEnum
 
-from storage.records import Progress, RunStatus
-
-_FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT)
-
+from app.training.backend import FROM_OUTSIDE
+from app.worker.watchdog import Place
+from storage.records import JsonObject, Progress, RunStatus
 
 STOP_WITHIN_S = 10.0
 """So long a worker has to deliver its model after it was asked to stop."""
@@ -26,6 +25,13 @@ class Ending:
 
     status: RunStatus
     message: str
+    line: int | None = None
+    """Where in the code that a person wrote, if that is the reason."""
+
+    @property
+    def data(self) -> JsonObject:
+        """What else the log says about it."""
+        return {} if self.line is None else {"line": self.line}
 
     @property
     def error(self) -> str | None:
@@ -61,9 +67,9 @@ def not_begun(wish: StopWish | None) -> Ending:
     return Ending(RunStatus.STOPPED, "Stopped before it began.")
 
 
-def failed(reason: str) -> Ending:
+def failed(reason: str, line: int | None = None) -> Ending:
     """A worker, or what ran in it, did something wrong."""
-    return Ending(RunStatus.FAILED, reason)
+    return Ending(RunStatus.FAILED, reason, line)
 
 
 def no_disk(error: OSError) -> Ending:
@@ -73,18 +79,24 @@ def no_disk(error: OSError) -> Ending:
     return Ending(RunStatus.INTERRUPTED, message)
 
 
-def lost(exit_code: int, wish: StopWish | None) -> Ending:
-    """A worker went without a goodbye, and nobody here ended it for a reason."""
+def lost(exit_code: int, wish: StopWish | None, place: Place | None = None) -> Ending:
+    """A worker went without a goodbye; `place` is where a person's code crashed it."""
     if wish is StopWish.SERVER:
         return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was kept.")
     if wish is StopWish.PERSON:
         message = "Stopped. The worker did not answer in time, so no model was kept."
         return Ending(RunStatus.STOPPED, message)
     if exit_code == -signal.SIGSYS:
-        return failed("The sandbox ended the worker: it tried what is forbidden.")
-    if exit_code in _FROM_OUTSIDE:
+        return failed(
+            "Sandbox violation: the worker tried what the sandbox forbids, and was ended."
+        )
+    if exit_code in FROM_OUTSIDE:
         name = signal.Signals(-exit_code).name
         message = f"The worker was ended from outside ({name}), by the system or by a person."
         return Ending(RunStatus.INTERRUPTED, message)
     how = signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
+    if place is not None:
+        return failed(
+            f"{place.filename}, line {place.line}: it crashed the worker ({how}).", place.line
+        )
     return failed(f"The worker ended by itself without a word ({how}).")

@@ -1,136 +1,245 @@
 """Judge a run's policy on demand: play whole episodes in a worker and keep what they say."""
 
 import asyncio
+import time
+from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 
-import msgspec
-
-from app.errors import InputError, short
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig
-from app.training.evaluation import Evaluation, Judging, summarise
+from app.training.evaluation import (
+    Evaluation,
+    EvaluationStatus,
+    Judging,
+    begin_evaluation,
+    begin_recording,
+    summarise,
+)
+from app.training.evaluation_failure import fail
+from app.training.evaluation_register import EvaluationRegister, UnderWay
+from app.training.evolutions import Evolutions
+from app.training.performance import Performance
+from app.training.policies import check_has_policy, take_policy
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import framing, messages
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
+from app.worker import messages
+from storage.errors import WrongStateError
+from storage.records import RunStatus
 
-BEST = "best"
-"""The policy that evaluations beside training liked best."""
+MOST_WAITING_PER_RUN = 5
+MOST_WAITING = 20
 
-_Told = Callable[[int], None] | None
-_PER_EPISODE_S = 600.0
+_ANNOUNCE_EVERY_S = 0.25
+_NOT_DRAWN = "This environment draws no pictures, so there is no video."
+
+_Told = Callable[[int], None]
 
 
 class EvaluationError(Exception):
     """An evaluation could not be brought to its end."""
 
 
-class Evaluations:
-    """Plays the policies of runs in workers and stores what came of it."""
+class TooManyEvaluationsError(Exception):
+    """As many evaluations wait as may wait."""
 
-    def __init__(self, trainer: Trainer, pool: WorkerPool) -> None:
+    def __init__(self, where: str, most: int) -> None:
+        super().__init__(
+            f"{most} evaluations {where} are under way or wait. Try again when one is over."
+        )
+
+
+class Evaluations:
+    """Plays the policies of runs in workers, one evaluation of a run after the other."""
+
+    def __init__(self, trainer: Trainer, pool: WorkerPool, register: EvaluationRegister) -> None:
+        self.register = register
         self._trainer = trainer
         self._pool = pool
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._announced = 0.0
+        self.time_machine = trainer.time_machine
+        self.evolutions = Evolutions(trainer, pool, register)
+        trainer.run_deleted.subscribe(register.forget_run)
 
-    async def evaluate(self, run_id: str, judging: Judging, *, told: _Told = None) -> Evaluation:
-        """Play whole episodes and return what they say; `told` hears how many are over.
+    async def start(
+        self, run_id: str, judging: Judging, *, told: _Told = lambda _: None
+    ) -> Evaluation:
+        """Let an evaluation wait for its turn; `told` hears how many episodes are over.
 
         Raises:
-            InputError: if the run has no such policy.
-            EvaluationError: if the worker did not play to the end.
+            InputError: if the run has no such checkpoint, or code can't be used.
+            WrongStateError: if it has no policy.
+            TooManyEvaluationsError: if too many wait already.
+            NotWrittenError: if it can't be written down; then nothing waits.
+        """
+        return (await self._start(run_id, judging, told)).evaluation
+
+    async def evaluate(
+        self, run_id: str, judging: Judging, *, told: _Told = lambda _: None
+    ) -> Evaluation:
+        """Play whole episodes now and return what they say.
+
+        Raises:
+            InputError, WrongStateError, TooManyEvaluationsError, NotWrittenError: as `start`.
+            EvaluationError: if they could not be played to the end.
+        """
+        known = await self._start(run_id, judging, told)
+        await known.over.wait()
+        if known.evaluation.status is not EvaluationStatus.COMPLETED:
+            raise EvaluationError(f"The evaluation failed: {known.evaluation.error}")
+        return known.evaluation
+
+    async def record(self, run_id: str) -> Evaluation:
+        """Film the next whole episode of a run's live view.
+
+        Raises:
+            WrongStateError: if the run doesn't train, or is being recorded already.
         """
         run = await self._trainer.get(run_id)
-        folder = self._trainer.folder(run_id)
-        config = RunConfig.model_validate(run.config)
-        policy = await asyncio.to_thread(_find_policy, run, folder, judging.checkpoint)
-        weights = await asyncio.to_thread(policy.path.read_bytes)
-        said = await self._play(config, judging, policy.frame(weights), told)
-        left_out = config.wrappers.disturbances
-        found = await asyncio.to_thread(
-            summarise, run.id, judging, said, policy.timesteps, left_out
-        )
-        await asyncio.to_thread(folder.save_evaluation, found.id, asdict(found))
-        return found
+        if run.status is not RunStatus.RUNNING:
+            raise WrongStateError(run.id, run.status, "be recorded: nothing of it is live")
+        recordings = [one for one in self.register.under_way() if one.kind == "recording"]
+        if any(one.run_id == run_id for one in recordings):
+            raise WrongStateError(run.id, run.status, "be recorded twice at once")
+        known = await self.register.begin(begin_recording(run_id), self._record)
+        return known.evaluation
 
-    async def _play(
-        self, config: RunConfig, judging: Judging, frame: bytes, told: _Told
-    ) -> messages.Evaluated:
-        order = messages.Evaluate(
-            setup=config.setup(),
-            episodes=judging.episodes,
-            seed=judging.seed,
-            deterministic=judging.deterministic,
-            tells_each=True,
-        )
+    async def cancel(self, run_id: str, evaluation_id: str) -> Evaluation:
+        """End an evaluation or a recording; nothing but its record stays.
+
+        Raises:
+            WrongStateError: if it is over.
+        """
+        evaluation = await self.register.get(run_id, evaluation_id)
+        known = self.register.find(evaluation_id)
+        if known is None:
+            run = await self._trainer.get(run_id)
+            raise WrongStateError(
+                run.id, run.status, f"have {evaluation.kind} {evaluation_id} cancelled: it is over"
+            )
+
+        async def tell(ended: Evaluation) -> None:
+            text = f"{ended.kind.capitalize()} cancelled."
+            await self._trainer.tell(run_id, f"{ended.kind}_cancelled", text)
+
+        await self.register.end(known, EvaluationStatus.CANCELLED, None, tell)
+        return known.evaluation
+
+    async def _start(self, run_id: str, judging: Judging, told: _Told) -> UnderWay:
+        run = await self._trainer.get(run_id)
+        await asyncio.to_thread(judging.check_code)
+        await check_has_policy(self._trainer, run, judging.checkpoint)
+        self._check_room(run_id)
+        follow = partial(self._follow, judging=judging, told=told)
+        return await self.register.begin(begin_evaluation(run_id, judging), follow)
+
+    def _check_room(self, run_id: str) -> None:
+        waiting = [one for one in self.register.under_way() if one.kind == "evaluation"]
+        if sum(one.run_id == run_id for one in waiting) >= MOST_WAITING_PER_RUN:
+            raise TooManyEvaluationsError("of this run", MOST_WAITING_PER_RUN)
+        if len(waiting) >= MOST_WAITING:
+            raise TooManyEvaluationsError("in this lab", MOST_WAITING)
+
+    async def _follow(self, known: UnderWay, *, judging: Judging, told: _Told) -> None:
+        """Bring an evaluation to its end, whatever that is."""
         try:
-            worker = await self._pool.take()
-        except (WorkerGoneError, ProtocolError, OSError) as error:
-            raise EvaluationError(f"The worker could not be started: {error}.") from error
+            async with self._turns[known.evaluation.run_id], self._pool.helpers.for_a_test():
+                await self._play(known, judging, told)
+        except Exception as error:  # noqa: BLE001 - it always ends with a reason
+            await fail(self._trainer, self.register, known, error)
+
+    async def _play(self, known: UnderWay, judging: Judging, told: _Told) -> None:
+        run = await self._trainer.get(known.evaluation.run_id)
+        config = RunConfig.model_validate(run.config)
+        feed = await self._trainer.feed(run.id)
+        policy = await take_policy(self._trainer, run, judging.checkpoint)
+        worker = await self._pool.take()
         try:
-            worker.send(messages.encode(order))
-            worker.send(frame)
-            return await _listen(worker, judging.episodes, told)
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
-            reason = str(error) or f"an episode took more than {_PER_EPISODE_S:g} s"
-            raise EvaluationError(f"The evaluation failed: {reason}.") from error
+            worker.be_patient()
+            await self._begin(known, policy.timesteps, config.wrappers.disturbances)
+            hear = partial(self._progress, known, told)
+            performance = Performance(worker, feed.frames, hear)
+            said = await performance.run(_order(judging, config), policy.frame)
         finally:
             worker.kill()
             await worker.wait()
+        summary = await asyncio.to_thread(summarise, known.evaluation, said)
+        if judging.record and not config.environment.renders:
+            summary = replace(summary, video_note=_NOT_DRAWN)
+        await self.register.complete(known, summary, performance.filmed, self._tell_completed)
 
+    async def _tell_completed(self, found: Evaluation) -> None:
+        data = {"evaluation": found.id, "mean_return": found.mean_return}
+        text = f"Evaluation complete: {_in_words(found)}."
+        await self._trainer.tell(found.run_id, "evaluation_completed", text, data=data)
 
-async def _listen(worker: LocalWorker, episodes: int, told: _Told) -> messages.Evaluated:
-    while True:
-        async with asyncio.timeout(_PER_EPISODE_S):
-            said = await worker.receive()
-        match said:
-            case messages.Played(episodes=played):
-                if told is not None:
-                    told(played)
-            case messages.Evaluated() if said.is_whole(episodes):
-                return said
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
-            case _:
-                raise ProtocolError(f"{type(said).__name__} instead of an evaluation")
-
-
-@dataclass(frozen=True, slots=True)
-class _Policy:
-    """A policy on disk; only a worker opens it."""
-
-    path: Path
-    timesteps: int | None
-
-    def frame(self, weights: bytes) -> bytes:
-        """Pack the weights for a worker."""
-        header = messages.WeightsHeader(
-            episode=0, timesteps=self.timesteps or 0, purpose="evaluation"
+    async def _begin(
+        self, known: UnderWay, timesteps: int | None, left_out: tuple[str, ...]
+    ) -> None:
+        await self.register.change(
+            known,
+            status=EvaluationStatus.RUNNING,
+            started_at=datetime.now(UTC),
+            timesteps=timesteps,
+            left_out=left_out,
         )
-        return framing.pack_with_header(framing.WEIGHTS, msgspec.json.encode(header), weights)
+        count = known.evaluation.episodes
+        text = f"Evaluation started: {count} {'episode' if count == 1 else 'episodes'}."
+        await self._trainer.tell(known.evaluation.run_id, "evaluation_started", text)
 
-
-def _find_policy(run: RunRecord, folder: RunFolder, wanted: int | str | None) -> _Policy:
-    checkpoints = {file.timesteps: file.policy for file in folder.checkpoints}
-    if wanted is None:
-        if (newest := folder.newest_policy()) is not None:
-            return _Policy(*newest)
-        raise InputError(f"Run {run.id} has no policy yet. Train it first.", field="run")
-    if wanted == BEST and folder.best_policy.is_file():
-        return _Policy(folder.best_policy, None)
-    if isinstance(wanted, int) and wanted in checkpoints:
-        return _Policy(checkpoints[wanted], wanted)
-    steps = ", ".join(map(str, checkpoints)) or "none"
-    if wanted == BEST:
-        raise InputError(
-            f"Run {run.id} has no best policy: it wasn't evaluated while it trained. "
-            f"Its checkpoints: {steps}.",
-            field="checkpoint",
+    def _progress(self, known: UnderWay, told: _Told, said: messages.Played) -> None:
+        before = known.evaluation
+        known.evaluation = replace(
+            before,
+            played=said.episodes,
+            returns=(*before.returns, said.returned),
+            lengths=(*before.lengths, said.length),
         )
-    raise InputError(
-        f"checkpoint must be best or a step of which run {run.id} has one ({steps}), "
-        f"got {short(wanted)}.",
-        field="checkpoint",
+        told(said.episodes)
+        if time.monotonic() - self._announced > _ANNOUNCE_EVERY_S:
+            self._announced = time.monotonic()
+            self.register.changed.emit(before.run_id)
+
+    async def _record(self, known: UnderWay) -> None:
+        run_id = known.evaluation.run_id
+        await self._trainer.tell(run_id, "recording_started", "Recording the next episode.")
+        try:
+            filmed = await self._trainer.film(run_id)
+            assert filmed.played is not None
+            played = filmed.played
+            said = messages.Evaluated(
+                timesteps=0, returns=(played.returned,), lengths=(played.length,), truncated=0
+            )
+            summary = replace(summarise(known.evaluation, said), terminations=None)
+            await self.register.complete(known, summary, filmed, self._tell_recorded)
+        except Exception as error:  # noqa: BLE001 - it always ends with a reason
+            await fail(self._trainer, self.register, known, error)
+
+    async def _tell_recorded(self, found: Evaluation) -> None:
+        text = f"Recorded an episode: reward {found.mean_return:,.1f}."
+        await self._trainer.tell(found.run_id, "recording_completed", text)
+
+
+def _order(judging: Judging, config: RunConfig) -> messages.Evaluate:
+    renders = config.environment.renders
+    return messages.Evaluate(
+        setup=config.setup(),
+        episodes=judging.episodes,
+        seed=judging.seed,
+        deterministic=judging.deterministic,
+        tells_each=True,
+        drawn=renders,
+        films=renders and judging.record,
+        reward=config.reward,
+        code=judging.code,
     )
+
+
+def _in_words(evaluation: Evaluation) -> str:
+    mean = f"mean {evaluation.mean_return:,.1f}"
+    if evaluation.ci95 is None:
+        return mean
+    low, high = evaluation.ci95
+    return f"{mean} (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"

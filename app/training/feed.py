@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.events import Event
 from app.training.frames import FrameHub
 from storage.records import EventRecord, JsonObject, Progress, RunRecord
+from storage.sketches import Sketcher
 
 RECENT_LINES = 2_000
 RECENT_EPISODES = 100
@@ -24,6 +25,30 @@ class Episode:
 
     number: int
     reward: float
+    length: int
+    timesteps: int
+    """When it ended."""
+    at: str | None
+    """When that was, by the clock."""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """What a reward of its own is made of, if the run has one."""
+
+    @classmethod
+    def of(cls, line: JsonObject) -> "Episode":
+        """Read it from the line of metrics that tells of its end."""
+        terms = {name: value for name, value in line.items() if _is_term(name, value)}
+        return cls(
+            number=int(line["episode"]),
+            reward=float(line["reward"]),
+            length=int(line.get("episode_length") or 0),
+            timesteps=int(line.get("timesteps") or 0),
+            at=line.get("t"),
+            terms=terms,
+        )
+
+
+def _is_term(name: str, value: object) -> bool:
+    return name.startswith(("term/", "shaped_reward")) and isinstance(value, int | float)
 
 
 class RunFeed:
@@ -55,6 +80,8 @@ class RunFeed:
         self.live_note: str | None = None
         """Why nothing is shown live although somebody looks, if that is so."""
         self._latest: dict[str, Any] = {}
+        self._sketcher = Sketcher(run.sketch)
+        self._sketch = run.sketch
         self._next_change = asyncio.Event()
         self._announcing: asyncio.TimerHandle | None = None
         self._remember(lines)
@@ -69,6 +96,11 @@ class RunFeed:
     def line_count(self) -> int:
         """How many lines of metrics the run has."""
         return int(self.lines[-1]["n"]) if self.lines else 0
+
+    @property
+    def newest_event(self) -> int:
+        """The number of the newest event in the run's log, 0 if there is none."""
+        return self.events[0].id if self.events else 0
 
     def lines_after(self, n: int) -> list[JsonObject] | None:
         """Return the lines above number `n`, or None if they reach back further than this feed."""
@@ -95,11 +127,13 @@ class RunFeed:
     def add_lines(self, lines: Sequence[JsonObject]) -> None:
         """Show new lines of metrics, which are on disk already."""
         self._remember(lines)
+        self._sketch = self._sketcher.add(lines)
         self._announce()
 
     def cut_back(self, run: RunRecord, lines: Sequence[JsonObject]) -> None:
         """Forget what came after a checkpoint; `lines` are the newest that stay."""
         self.run = run
+        self._sketcher, self._sketch = Sketcher(run.sketch), run.sketch
         self.lines.clear()
         self.episodes.clear()
         self._latest = dict(run.latest or {})
@@ -158,11 +192,11 @@ class RunFeed:
         for line in lines:
             measured = {k: v for k, v in line.items() if v is not None and k not in _NOT_MEASURED}
             self._latest.update(measured)
-            if (reward := line.get("reward")) is not None:
-                self.episodes.append(Episode(int(line["episode"]), float(reward)))
+            if line.get("reward") is not None:
+                self.episodes.append(Episode.of(line))
 
     def _announce(self) -> None:
-        self.run = replace(self.run, latest=dict(self._latest) or None)
+        self.run = replace(self.run, latest=dict(self._latest) or None, sketch=self._sketch)
         self.version += 1
         change, self._next_change = self._next_change, asyncio.Event()
         change.set()

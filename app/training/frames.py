@@ -35,9 +35,17 @@ class FrameHub:
         self.on_viewers: Callable[[], None] = lambda: None
         """Called when somebody begins or ends to look."""
         self._arrived = asyncio.Event()
+        self._tests = 0
+
+    @property
+    def viewers_of_training(self) -> int:
+        """How many look at the training: nobody while a test is on stage."""
+        return 0 if self._tests else self.viewers
 
     def publish(self, header: FrameHeader, jpeg: bytes) -> None:
-        """Show a picture."""
+        """Show a picture; while a test is on stage, none of the training."""
+        if self._tests and header.kind == "training":
+            return
         seq = self.newest.seq + 1 if self.newest else 1
         self.newest = Frame(seq, header, jpeg)
         arrived, self._arrived = self._arrived, asyncio.Event()
@@ -48,6 +56,16 @@ class FrameHub:
         while self.newest is None or self.newest.seq <= seq:
             await self._arrived.wait()
         return self.newest
+
+    @contextmanager
+    def on_stage(self) -> Iterator[None]:
+        """Keep the pictures of the training off, for as long as the context lasts."""
+        self._tests += 1
+        try:
+            yield
+        finally:
+            self._tests -= 1
+            self.on_viewers()
 
     @contextmanager
     def looking(self) -> Iterator[None]:

@@ -6,8 +6,11 @@ from app.environments.catalogue import environment_of_run
 from app.training.feed import RECENT_LINES
 from app.training.supervisor import judge
 from storage import metrics
+from storage.clip_files import ClipFiles
+from storage.fork_files import ForkFiles
 from storage.records import JsonObject, Progress, RunRecord
 from storage.run_folder import CheckpointFile, RunFolder
+from storage.sketches import sketch
 
 
 class NoGoodCheckpointError(Exception):
@@ -35,7 +38,7 @@ class GoOn:
 
 
 def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
-    """Choose the last good checkpoint and cut the metrics back to it.
+    """Choose the last good checkpoint and cut metrics, clips and forks back to it.
 
     Raises:
         NoGoodCheckpointError: if there is none; then nothing is touched.
@@ -47,6 +50,8 @@ def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
     checkpoint, broken = newest_first[good], newest_first[:good]
     for candidate in broken:
         candidate.remove()
+    ClipFiles(folder.clips_path).cut_back(checkpoint.timesteps)
+    ForkFiles(folder.forks_path).cut_back(checkpoint.timesteps)
     dropped = metrics.cut_back(folder.metrics, int(checkpoint.facts()["lines"]))
     return GoOn(
         checkpoint=checkpoint,
@@ -69,4 +74,6 @@ def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) ->
         elapsed_s=last.get("elapsed_s", 0.0),
     )
     threshold = environment_of_run(run.env_id, run.config.get("env_kwargs")).solved_threshold
-    return replace(run, progress=judge(progress, lines, threshold), latest=None)
+    return replace(
+        run, progress=judge(progress, lines, threshold), latest=None, sketch=sketch(lines)
+    )

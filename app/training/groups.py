@@ -2,23 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from app.comparison.bands import band
+from app.comparison.statistics import Array, bootstrap_interval, interquartile_mean
 from storage.records import JsonObject
 
 GROUP_METRICS = ("timesteps", "mean_reward")
 """What of each line a curve is made of."""
 
 _GRID = 100
-_RESAMPLES = 1_000
-_TRIMMED = 0.25
-"""The share that the interquartile mean leaves out at either end."""
-_SEED = 0
-"""So that the same runs have the same band each time one looks."""
-
-_Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,27 +51,22 @@ def group_curve(histories: Sequence[Sequence[JsonObject]]) -> list[GroupPoint]:
     series = [one for one in map(_steps_and_values, histories) if one is not None]
     if not series:
         return []
-    first = max(int(steps[0]) for steps, _ in series)
-    last = max(int(steps[-1]) for steps, _ in series)
-    grid = np.unique(np.linspace(first, last, _GRID).astype(int))
-    points = []
-    for step in grid:
-        reached = [
-            values[np.searchsorted(steps, step, side="right") - 1]
-            for steps, values in series
-            if steps[-1] >= step
-        ]
-        low, high = interval(np.array(reached))
-        points.append(
-            GroupPoint(
-                timesteps=int(step),
-                iqm=round(_iqm(np.array(reached)), 4),
-                low=round(low, 4),
-                high=round(high, 4),
-                seeds=len(reached),
-            )
+    first = max(steps[0] for steps, _ in series)
+    last = max(steps[-1] for steps, _ in series)
+    together = band(series, np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float))
+    return [
+        GroupPoint(
+            timesteps=int(step), iqm=round(iqm, 4), low=round(low, 4), high=round(high, 4), seeds=n
         )
-    return points
+        for step, iqm, low, high, n in zip(
+            together.grid.tolist(),
+            together.middle.tolist(),
+            together.low.tolist(),
+            together.high.tolist(),
+            together.seeds,
+            strict=True,
+        )
+    ]
 
 
 def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | None:
@@ -84,40 +75,28 @@ def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | N
     if not found:
         return None
     scores = np.array(found, dtype=np.float64)
-    low, high = interval(scores)
+    low, high = bootstrap_interval(interquartile_mean, scores)
     return GroupStatistics(
         seeds=len(scores),
         mean=float(scores.mean()),
         std=float(scores.std(ddof=1)) if len(scores) > 1 else None,
         median=float(np.median(scores)),
-        iqm=_iqm(scores),
+        iqm=float(interquartile_mean(scores)),
         ci95=(low, high),
         best=float(scores.max()),
         worst=float(scores.min()),
     )
 
 
-def interval(scores: _Array) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of the interquartile mean."""
-    random = np.random.default_rng(_SEED)
-    drawn = scores[random.integers(len(scores), size=(_RESAMPLES, len(scores)))]
-    means = _trimmed_means(drawn)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
+@lru_cache(maxsize=512)
+def typical(scores: tuple[float, ...]) -> tuple[float, float, float]:
+    """Return the interquartile mean of some runs' scores and its 95 % interval."""
+    found = np.array(scores, dtype=np.float64)
+    low, high = bootstrap_interval(interquartile_mean, found)
+    return float(interquartile_mean(found)), low, high
 
 
-def _iqm(scores: _Array) -> float:
-    return float(_trimmed_means(scores[np.newaxis])[0])
-
-
-def _trimmed_means(samples: _Array) -> _Array:
-    cut = int(samples.shape[1] * _TRIMMED)
-    kept = np.sort(samples, axis=1)[:, cut : samples.shape[1] - cut]
-    means: _Array = kept.mean(axis=1)
-    return means
-
-
-def _steps_and_values(history: Sequence[JsonObject]) -> tuple[_Array, _Array] | None:
+def _steps_and_values(history: Sequence[JsonObject]) -> tuple[Array, Array] | None:
     found = [line for line in history if line.get("mean_reward") is not None]
     if not found:
         return None

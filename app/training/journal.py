@@ -22,7 +22,7 @@ from app.worker import messages
 from storage import events, metrics, runs
 from storage.database import in_one_step
 from storage.errors import NotWrittenError
-from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
+from storage.records import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
 from storage.run_folder import RunFolder, RunsFolder
 
 _LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
@@ -41,6 +41,8 @@ class Journal:
         # A feed lives as long as its run trains or somebody looks at it.
         self._feeds: weakref.WeakValueDictionary[str, RunFeed] = weakref.WeakValueDictionary()
         self._late = Tasks()
+        self.before_end: Callable[[RunRecord], Awaitable[None]] | None = None
+        """Has the last word about a run before its log says that it is over; never raises."""
 
     async def close(self) -> None:
         """Give up on what could not be written down."""
@@ -88,6 +90,7 @@ class Journal:
         message: str | None = None,
         *,
         error: str | None = None,
+        data: JsonObject | None = None,
     ) -> RunRecord:
         """Take a run one step further in its life, and say so in its log.
 
@@ -95,7 +98,8 @@ class Journal:
             WrongStateError: if its life has no such step.
             NotWrittenError: if it can't be written down; then it didn't happen.
         """
-        run, event = await self._storage(_move_and_tell, run_id, status, message, error)
+        move = partial(_move_and_tell, run_id, status, message, error=error, data=data)
+        run, event = await self._storage(move)
         _log.info("Run %s is %s", run_id, status)
         self._show_event(event)
         return self.announce(run)
@@ -110,8 +114,14 @@ class Journal:
         try:
             if feed is not None:
                 run = feed.run
-                await self._storage(runs.save_progress, run_id, run.progress, feed.latest)
-            return await self.move(run_id, ending.status, ending.message, error=ending.error)
+                save = partial(runs.save_progress, sketch=run.sketch)
+                await self._storage(save, run_id, run.progress, feed.latest)
+                if self.before_end is not None:
+                    ended = replace(run, status=ending.status, error=ending.error)
+                    await self.before_end(ended)
+            return await self.move(
+                run_id, ending.status, ending.message, error=ending.error, data=ending.data
+            )
         except NotWrittenError:
             if feed is not None and feed.run.status is not ending.status:
                 now = datetime.now(UTC)
@@ -226,14 +236,19 @@ class RunTurns:
 
 
 def _move_and_tell(
-    run_id: str, status: RunStatus, message: str | None, error: str | None
+    run_id: str,
+    status: RunStatus,
+    message: str | None,
+    *,
+    error: str | None,
+    data: JsonObject | None,
 ) -> tuple[RunRecord, EventRecord | None]:
     with in_one_step():
         run = runs.move_run(run_id, status, error=error)
         if message is None:
             return run, None
         level = _LOUD.get(status, EventLevel.INFO)
-        return run, events.add_event(run_id, status.value, message, level=level)
+        return run, events.add_event(run_id, status.value, message, level=level, data=data)
 
 
 def _write(value: object) -> str:

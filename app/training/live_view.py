@@ -5,9 +5,18 @@ import logging
 import time
 
 from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, Shown, WorkerGoneError
+from app.training.backend import (
+    LocalWorker,
+    Piece,
+    ProtocolError,
+    Received,
+    Shown,
+    WorkerGoneError,
+)
 from app.training.config import RunConfig
 from app.training.feed import RunFeed
+from app.training.filmed import Filmed
+from app.training.helper_slots import HelperSlots
 from app.training.workers import WorkerPool
 from app.worker import messages
 
@@ -18,6 +27,7 @@ _LINGER_S = 10.0
 """So long a viewer goes on when nobody looks: a reload finds it at work."""
 _UNSENT_WEIGHTS = 1 << 19
 """A viewer that hasn't read this much gets no newer weights on top."""
+_GIVES_WAY = "A test has its place. The live view comes back after it."
 _BUSY = "As many runs are being watched as may be at once. This one is shown when another ends."
 
 _log = logging.getLogger(__name__)
@@ -32,7 +42,7 @@ class LiveView:
         config: RunConfig,
         pool: WorkerPool,
         *,
-        slots: asyncio.Semaphore,
+        slots: HelperSlots,
         trainer: LocalWorker,
         silence_s: float,
     ) -> None:
@@ -46,6 +56,10 @@ class LiveView:
         self._showing: asyncio.Task[None] | None = None
         self._viewer: LocalWorker | None = None
         self._is_paused = False
+        self._gave_way = False
+        self._giving_way: asyncio.Task[None] | None = None
+        self._film: asyncio.Future[Filmed] | None = None
+        self._filmed = Filmed()
         self._weights: bytes | None = None
         self._has_weights = asyncio.Event()
         feed.frames.on_viewers = self._viewers_changed
@@ -64,14 +78,33 @@ class LiveView:
         if self._viewer is not None:
             self._viewer.send(messages.encode(messages.Pause(on=on)))
 
+    async def film(self) -> Filmed:
+        """Return a film of the next whole episode; the picture is live as long as that takes.
+
+        Raises:
+            WorkerGoneError: if the run ends first.
+        """
+        if self._film is None:
+            self._film = asyncio.get_running_loop().create_future()
+            if self._viewer is not None:
+                self._viewer.send(messages.encode(messages.Film()))
+        with self._feed.frames.looking():
+            return await asyncio.shield(self._film)
+
     async def close(self) -> None:
         """End the pictures; the last one stays on the feed."""
         self._feed.frames.on_viewers = lambda: None
         await self._tasks.cancel()
         self._feed.set_live_note(None)
+        if self._film is not None:
+            self._film.set_exception(WorkerGoneError())
+            # Nobody may be left to hear of it.
+            self._film.exception()
 
     def _viewers_changed(self) -> None:
-        if self._feed.frames.viewers and (self._showing is None or self._showing.done()):
+        if self._feed.frames.viewers_of_training and (
+            self._showing is None or self._showing.done()
+        ):
             self._showing = self._tasks.start(self._show(), name=f"show {self._feed.run.id}")
 
     async def _show(self) -> None:
@@ -84,14 +117,28 @@ class LiveView:
                 await self._has_weights.wait()
                 self._viewer = await self._pool.take()
                 self._viewer.be_patient()
+                self._giving_way = self._tasks.start(self._give_way(), name="give way")
                 await self._pass_on_pictures(self._viewer)
             except (WorkerGoneError, ProtocolError, TimeoutError) as error:
-                _log.warning("The live view of run %s ended: %r", self._feed.run.id, error)
-                self._feed.set_live_note("The live view failed; it is tried again.")
-                self._tasks.start(self._try_again(), name="show it again")
+                self._ended_early(error)
             finally:
                 self._trainer.send(messages.encode(messages.Watch(on=False)))
                 await self._end_viewer()
+
+    def _ended_early(self, error: Exception) -> None:
+        note = _GIVES_WAY if self._gave_way else "The live view failed; it is tried again."
+        if not self._gave_way:
+            _log.warning("The live view of run %s ended: %r", self._feed.run.id, error)
+        self._gave_way = False
+        self._feed.set_live_note(note)
+        self._tasks.start(self._try_again(), name="show it again")
+
+    async def _give_way(self) -> None:
+        """Leave the place to a test that waits for one."""
+        await self._slots.until_wanted()
+        self._gave_way = True
+        if self._viewer is not None:
+            self._viewer.kill()
 
     async def _try_again(self) -> None:
         await asyncio.sleep(_RETRY_AFTER_S)
@@ -103,18 +150,36 @@ class LiveView:
         )
         if self._weights is not None:
             viewer.send(self._weights)
+        self._filmed = Filmed()
+        if self._film is not None:
+            viewer.send(messages.encode(messages.Film()))
         looked_at = time.monotonic()
         while time.monotonic() - looked_at < _LINGER_S:
             async with asyncio.timeout(None if self._is_paused else self._silence_s):
                 said = await viewer.receive()
-            if isinstance(said, Shown):
-                self._feed.frames.publish(said.header, said.jpeg)
-            elif isinstance(said, messages.Failed):
-                raise ProtocolError(said.reason)
-            if self._feed.frames.viewers:
+            self._hear(said)
+            if self._feed.frames.viewers_of_training:
                 looked_at = time.monotonic()
 
+    def _hear(self, said: Received) -> None:
+        match said:
+            case Shown(header=header, jpeg=jpeg):
+                self._feed.frames.publish(header, jpeg)
+            case messages.Filmed() if said.fps > 0:
+                self._filmed = Filmed(said=said)
+            case Piece():
+                self._filmed.take(said)
+            case messages.Played():
+                self._filmed.played = said
+                film, self._film = self._film, None
+                if film is not None:
+                    film.set_result(self._filmed)
+            case messages.Failed(reason=reason):
+                raise ProtocolError(reason)
+
     async def _end_viewer(self) -> None:
+        if self._giving_way is not None:
+            self._giving_way.cancel()
         viewer, self._viewer = self._viewer, None
         if viewer is not None:
             viewer.kill()

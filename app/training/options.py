@@ -21,6 +21,14 @@ ENGINE = Hyperparameter(
 
 OPTIONS = (
     Hyperparameter(
+        name="simulator",
+        type="choice",
+        default="gymnasium",
+        choices=("gymnasium", "envpool"),
+        description="EnvPool steps some environments faster, on several cores where that pays. "
+        "Needs its extra; a resumed run begins new episodes. Training only.",
+    ),
+    Hyperparameter(
         name="frame_stack",
         type="int",
         default=1,

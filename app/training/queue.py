@@ -8,7 +8,7 @@ from app.events import Event
 from app.storage_thread import StorageThread, until_written
 from app.tasks import Tasks
 from app.training import endings
-from app.training.capacity import Capacity
+from app.training.capacity import Capacity, CodeRefusal
 from app.training.config import RunConfig
 from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
@@ -35,10 +35,13 @@ class TrainingQueue:
         storage: StorageThread,
         around: Surroundings,
         capacity: Capacity,
+        *,
+        code_refusal: CodeRefusal,
     ) -> None:
         self.load_changed = Event[[]]()
         """A worker became busy or free, or the queue longer or shorter."""
         self._capacity = capacity
+        self._code_refusal = code_refusal
         self.waiting = 0
         self._journal = journal
         self._folder = folder
@@ -121,6 +124,9 @@ class TrainingQueue:
         except WrongStateError:
             return
         try:
+            if (reason := await self._code_refusal(run)) is not None:
+                await self._end(run.id, endings.failed(reason))
+                return
             feed = await self._journal.feed(run.id)
             checkpoint = await self._go_on(run, feed) if run.started_at is not None else None
             supervisor = Supervisor(
@@ -168,9 +174,11 @@ class TrainingQueue:
     async def _go_on(self, run: RunRecord, feed: RunFeed) -> CheckpointFile:
         """Take a run back to its last good checkpoint, and say what that cost."""
         there = await asyncio.to_thread(go_on, run, self._folder.run(run.id))
-        save = partial(self._storage, runs.save_progress, run.id, there.run.progress, None)
+        kept = partial(runs.save_progress, sketch=there.run.sketch)
+        save = partial(self._storage, kept, run.id, there.run.progress, None)
         await until_written(save, f"Where run {run.id} goes on")
         feed.cut_back(there.run, there.lines)
+        self._around.time_machine.changed.emit(run.id)
         for name in there.broken:
             message = f"Checkpoint {name} could not be read and was left out."
             await self._journal.tell(run.id, "checkpoint_broken", message, level=EventLevel.WARNING)

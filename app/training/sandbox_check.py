@@ -13,7 +13,7 @@ from app.worker import framing, messages
 
 _MEMORY_MB = 256
 _WITHIN_S = 30.0
-_FILES = frozenset({"read", "write", "create"})
+_FILES = frozenset({"read", "write", "create", "truncate", "unlink"})
 _NETWORK = frozenset({"tcp", "udp"})
 _CHECK_FAILED = "the check itself failed"
 

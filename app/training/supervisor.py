@@ -28,9 +28,16 @@ from app.training.config import RunConfig
 from app.training.deliveries import Deliveries
 from app.training.endings import STOP_WITHIN_S, Ending, StopWish
 from app.training.feed import RunFeed
+from app.training.filmed import Filmed
+from app.training.helper_slots import HelperSlots
 from app.training.live_view import LiveView
+from app.training.moments import Moments
+from app.training.time_machine import TimeMachine
+from app.training.weight_requests import WeightRequests
 from app.training.workers import WorkerPool
 from app.worker import messages
+from app.worker.user_code import LONGEST_CALL_S, HangingError
+from app.worker.watchdog import crashed_place, hanging_place
 from storage import runs
 from storage.errors import NotWrittenError
 from storage.metrics import MetricsWriter
@@ -54,10 +61,11 @@ class Surroundings:
     storage: StorageThread
     disk: StorageThread
     """Threads of their own for what runs write, so that no reader can keep them waiting."""
-    viewer_slots: asyncio.Semaphore
+    viewer_slots: HelperSlots
     memory_mb: int
     silence_s: float
     keep_checkpoints: int
+    time_machine: TimeMachine
 
 
 class Listener(Protocol):
@@ -99,20 +107,29 @@ class Supervisor:
         self._disk = around.disk
         self._checkpoint = checkpoint
         self._listener = listener
-        self._is_paused = False
-        self._is_hearing = False
-        self._is_saving = False
+        self._is_paused = self._is_hearing = self._is_saving = False
         self._tasks = Tasks()
         self._threshold = config.environment.solved_threshold
         self._wish: StopWish | None = None
         self._stop_asked = asyncio.Event()
+        self._weights = WeightRequests()
+        self._moments = Moments(
+            feed,
+            around.time_machine,
+            self._weights.ask,
+            renders=config.environment.renders,
+        )
         self._deliveries = Deliveries(
-            feed, folder, around.disk, keep_checkpoints=around.keep_checkpoints
+            feed,
+            folder,
+            around.disk,
+            keep_checkpoints=around.keep_checkpoints,
+            on_checkpoint=self._moments.keep,
         )
         self._deliveries.resumable_step = checkpoint.timesteps if checkpoint else None
         self._changes = ChangeRequests()
         self._notes = 0
-        self._verdict: str | None = None
+        self._verdict: Ending | None = None
         self._traceback = ""
         self._worker: LocalWorker | None = None
         self._writer: MetricsWriter | None = None
@@ -151,6 +168,24 @@ class Supervisor:
         """
         await self._changes.ask(change)
 
+    async def newest_policy(self) -> HandedOut:
+        """Return the policy as the worker has it now.
+
+        Raises:
+            WorkerGoneError: if the run ends first.
+        """
+        return await self._weights.ask()
+
+    async def film(self) -> Filmed:
+        """Return a film of the next whole episode of the live view.
+
+        Raises:
+            WorkerGoneError: if the run ends first.
+        """
+        if self._live is None:
+            raise WorkerGoneError
+        return await self._live.film()
+
     async def follow(self) -> Ending:
         """Train until the end, whatever it is, and return it; nothing is left running."""
         try:
@@ -188,7 +223,7 @@ class Supervisor:
         try:
             await self._hand_over_job(worker)
         except ConnectionError:
-            return self._gone(await worker.wait())
+            return self._gone(worker, await worker.wait())
         self._begin(worker)
         ending = None
         while ending is None:
@@ -198,7 +233,7 @@ class Supervisor:
                 if not isinstance(said, messages.Alive):
                     ending = await self._hear(said)
             except WorkerGoneError:
-                ending = self._gone(await worker.wait())
+                ending = self._gone(worker, await worker.wait())
             except ProtocolError as error:
                 ending = endings.failed(f"The worker broke the protocol: {error}.")
             finally:
@@ -210,6 +245,7 @@ class Supervisor:
         """Let others have a part in the training, now that the worker has its job."""
         self._worker = worker
         self._changes.begin(worker)
+        self._weights.begin(worker)
         pool = self._around.pool
         self._live = LiveView(
             self._feed,
@@ -224,10 +260,12 @@ class Supervisor:
             worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")
 
-    def _gone(self, exit_code: int) -> Ending:
+    def _gone(self, worker: LocalWorker, exit_code: int) -> Ending:
+        if worker.verdict is not None:
+            return endings.failed(f"The worker was ended: {worker.verdict}.")
         if self._verdict is not None and self._wish is None:
-            return endings.failed(self._verdict)
-        return endings.lost(exit_code, self._wish)
+            return self._verdict
+        return endings.lost(exit_code, self._wish, crashed_place(worker.printed))
 
     async def _hand_over_job(self, worker: LocalWorker) -> None:
         path, job = self._folder.beginning, self._config.job()
@@ -259,7 +297,7 @@ class Supervisor:
                 return self._finish(reason)
             case messages.Failed():
                 self._traceback = said.traceback
-                return endings.failed(said.reason)
+                return endings.failed(said.reason, said.line)
             case _:
                 raise ProtocolError(f"{type(said).__name__} in the middle of training")
         return None
@@ -275,10 +313,13 @@ class Supervisor:
     def _pass_on(self, policy: HandedOut) -> None:
         assert self._live is not None
         assert self._beside is not None
-        if policy.header.purpose == "evaluation":
-            self._beside.judge(policy)
-        else:
-            self._live.give_weights(policy.frame)
+        match policy.header.purpose:
+            case "evaluation":
+                self._beside.judge(policy)
+            case "asked":
+                self._weights.answer(policy)
+            case _:
+                self._live.give_weights(policy.frame)
 
     async def _turn(
         self, said: messages.Started | messages.Paused | messages.Changed | messages.Noted
@@ -316,6 +357,7 @@ class Supervisor:
             )
         )
         self._feed.set_speed(said.fps)
+        self._moments.progressed(said.timesteps)
         if self._heard - self._saved >= _SAVE_EVERY_S and not self._is_saving:
             # Beside the rest: if the database is locked, metrics go on all the same.
             self._tasks.start(self._save_progress(), name=f"save {self._feed.run.id}")
@@ -341,17 +383,24 @@ class Supervisor:
             with suppress(psutil.Error):
                 used = process.memory_info().rss >> 20
                 if used > most:
-                    self._verdict = (
+                    self._verdict = endings.failed(
                         f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
                     )
             silence = time.monotonic() - self._heard
-            is_expected = self._is_paused or self._is_hearing
-            if silence > self._around.silence_s and not is_expected:
-                self._verdict = (
-                    f"The worker gave no sign of life for {self._around.silence_s:g} s "
-                    "(RL_LAB_WORKER_SILENCE): an environment's step or an update takes too long."
-                )
+            if not (self._is_paused or self._is_hearing):
+                self._verdict = self._verdict or self._judge_silence(silence, worker)
         worker.kill()
+
+    def _judge_silence(self, seconds: float, worker: LocalWorker) -> Ending | None:
+        """Say what a worker is guilty of that wasn't heard of for so long, if of anything."""
+        if seconds > LONGEST_CALL_S and (place := hanging_place(worker.printed)) is not None:
+            return endings.failed(str(HangingError(place.filename, place.line)), place.line)
+        if seconds > self._around.silence_s:
+            return endings.failed(
+                f"The worker gave no sign of life for {self._around.silence_s:g} s "
+                "(RL_LAB_WORKER_SILENCE): an environment's step or an update takes too long."
+            )
+        return None
 
     async def _insist(self) -> None:
         """End a worker that doesn't stop when asked."""
@@ -363,7 +412,9 @@ class Supervisor:
         self._saved, self._is_saving = time.monotonic(), True
         run = self._feed.run
         try:
-            await self._around.storage(runs.save_progress, run.id, run.progress, self._feed.latest)
+            await self._around.storage(
+                runs.save_progress, run.id, run.progress, self._feed.latest, run.sketch
+            )
         except NotWrittenError as error:
             # The next save brings the same and more; the last one is made with the ending.
             _log.warning("The progress of run %s was not saved: %s", run.id, error)
@@ -373,7 +424,8 @@ class Supervisor:
     async def _clean_up(self, worker: LocalWorker) -> None:
         await self._tasks.cancel()
         self._changes.close()
-        for helper in (self._live, self._beside):
+        self._weights.close()
+        for helper in (self._moments, self._live, self._beside):
             if helper is not None:
                 await helper.close()
         worker.kill()
@@ -397,13 +449,21 @@ class Supervisor:
 
 
 def judge(progress: Progress, lines: Iterable[JsonObject], threshold: float | None) -> Progress:
-    """Return `progress` with the best mean reward and the moment of solving that `lines` show."""
-    best, solved_at = progress.best, progress.solved_at
+    """Return `progress` with the best of its kind and the moment of solving that `lines` show."""
+    best, solved_at, best_evaluation = progress.best, progress.solved_at, progress.best_evaluation
     for line in lines:
+        best_evaluation = larger(best_evaluation, line.get("eval_reward"))
         mean = line.get("mean_reward")
         if mean is None or line["episode"] < _SOLVED_OVER:
             continue
-        best = mean if best is None else max(best, mean)
+        best = larger(best, mean)
         if solved_at is None and threshold is not None and mean >= threshold:
             solved_at = line["timesteps"]
-    return replace(progress, best=best, solved_at=solved_at)
+    return replace(progress, best=best, solved_at=solved_at, best_evaluation=best_evaluation)
+
+
+def larger(one: float | None, other: float | None) -> float | None:
+    """Return the larger of two numbers of which either may not have been measured."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -11,35 +12,45 @@ from uuid import uuid4
 import msgspec
 
 from app.algorithms.catalogue import get_algorithm
+from app.doctor.doctor import Doctor
 from app.environment_finder import EnvironmentFinder
+from app.environments.spec import EnvSpec
 from app.errors import InputError
 from app.events import Event
+from app.report.reports import Reports
 from app.settings import Settings
 from app.storage_thread import StorageThread, until_written
-from app.training.backend import WorkerGoneError
-from app.training.capacity import Capacity, OwnerLimit, no_limit
+from app.training.backend import HandedOut, WorkerGoneError
+from app.training.capacity import Admission, Capacity
 from app.training.changes import read_change
 from app.training.config import RunRequest
 from app.training.creation import Creation
 from app.training.feed import RunFeed
+from app.training.filmed import Filmed
+from app.training.forks import keep_fork
 from app.training.groups import GROUP_METRICS, GroupPoint, group_curve
+from app.training.history import History
 from app.training.journal import Journal
 from app.training.queue import TrainingQueue
 from app.training.seeds import MAX_SEEDS, one_request_per_seed
 from app.training.supervisor import Surroundings
+from app.training.time_machine import TimeMachine
 from app.training.trash import Trash
 from app.training.workers import WorkerPool
 from app.worker import messages
 from storage import events, metrics, runs
+from storage.curve_records import Curves, View
+from storage.curves import CurveShelf
 from storage.errors import (
     GroupNotFoundError,
     NotWrittenError,
     WrongStateError,
 )
+from storage.fork_files import ForkFiles
+from storage.lineage import family
 from storage.records import (
     ENDS,
     EventRecord,
-    JsonObject,
     Page,
     RunFilter,
     RunRecord,
@@ -64,10 +75,13 @@ class Trainer:
         storage: StorageThread,
         pool: WorkerPool,
         environments: EnvironmentFinder,
-        *,
-        of_owner: OwnerLimit = no_limit,
+        admission: Admission,
     ) -> None:
         self._journal = Journal(folder, storage)
+        self.doctor = Doctor(self._journal, folder, storage)
+        self.reports = Reports(folder)
+        self.history = History(folder, storage, fresh=self._fresh)
+        self.environments = environments
         self._creation = Creation(self._journal, folder, storage, environments)
         self.run_changed = self._journal.run_changed
         self.run_deleted = Event[str]()
@@ -75,19 +89,29 @@ class Trainer:
         self._folder = folder
         self._storage = storage
         self._reading = asyncio.Semaphore(_READERS)
+        self._shelf = CurveShelf()
         self._trash = Trash(folder, storage)
         self._auto_resume = settings.auto_resume
+        self.side_slots = pool.helpers
+        """Places for workers beside training: whoever shows, judges or tries something out."""
+        self.time_machine = TimeMachine(self._journal, folder, storage, pool, kept=settings.clips)
         around = Surroundings(
             pool=pool,
             storage=storage,
             disk=StorageThread(_DISK_THREADS),
-            viewer_slots=asyncio.Semaphore(settings.viewers),
+            viewer_slots=self.side_slots,
             memory_mb=settings.worker_memory,
             silence_s=settings.worker_silence,
             keep_checkpoints=settings.keep_checkpoints,
+            time_machine=self.time_machine,
         )
         self._queue = TrainingQueue(
-            self._journal, folder, storage, around, Capacity(settings.workers, of_owner)
+            self._journal,
+            folder,
+            storage,
+            around,
+            Capacity(settings.workers, admission.limit),
+            code_refusal=admission.code_refusal,
         )
         self.load_changed = self._queue.load_changed
 
@@ -118,27 +142,33 @@ class Trainer:
                     move = partial(self._journal.move, run.id, RunStatus.QUEUED)
                     await until_written(move, f"That run {run.id} goes on")
         await self._trash.empty()
+        if goes_on:
+            await self.time_machine.open()
         await self._queue.open(goes_on=goes_on)
 
     async def close(self) -> None:
         """Ask every run to end and deliver its model, and wait until they have."""
         await self._queue.close()
+        await self.time_machine.close()
         await self._trash.close()
+        await self.doctor.close()
         await self._journal.close()
 
     async def fill(self) -> None:
         """Give free workers to runs that may have them now, after limits were changed."""
         await self._queue.fill()
 
-    async def create(self, request: RunRequest, *, owner: str | None = None) -> RunRecord:
-        """Make a run; it waits until it is started.
+    async def create(
+        self, request: RunRequest, *, owner: str | None = None, policy: bytes | None = None
+    ) -> RunRecord:
+        """Make a run; it waits until it is started. `policy` is what `init_from` has right now.
 
         Raises:
             InputError: if something in the request can't be used. Nothing is left behind.
         """
         if request.seeds is not None:
             raise InputError("seeds makes a group of runs. Use seed for one.", field="seeds")
-        run = await self._creation.make(request, owner=owner)
+        run = await self._creation.make(request, owner=owner, policy=policy)
         return await self.start(run.id) if request.start else run
 
     async def create_group(
@@ -242,6 +272,7 @@ class Trainer:
         supervisor = self._queue.supervisor(run_id)
         if supervisor is None:
             return await self._extend(run, change, wishes)
+        await keep_fork(supervisor, ForkFiles(self.folder(run_id).forks_path))
         try:
             async with asyncio.timeout(_CHANGED_WITHIN_S):
                 await supervisor.change(change)
@@ -322,10 +353,56 @@ class Trainer:
         async with self._reading:
             return await asyncio.to_thread(read)
 
+    async def family(self, run_id: str) -> Sequence[RunRecord]:
+        """Return a run with all it came of and all that came of those; see `storage.lineage`."""
+        return [self._fresh(run) for run in await self._storage(family, run_id)]
+
+    async def newest_policy(self, run_id: str) -> HandedOut | None:
+        """Return the policy of a run as its worker has it now; None if it has no worker.
+
+        Raises:
+            WorkerGoneError: if it ends first.
+        """
+        supervisor = self._queue.supervisor(run_id)
+        return None if supervisor is None else await supervisor.newest_policy()
+
+    async def film(self, run_id: str) -> Filmed:
+        """Return a film of the next whole episode of a run's live view.
+
+        Raises:
+            WorkerGoneError: if it has no worker, or ends first.
+        """
+        supervisor = self._queue.supervisor(run_id)
+        if supervisor is None:
+            raise WorkerGoneError
+        return await supervisor.film()
+
+    async def tell(self, run_id: str, event_type: str, message: str, **more: Any) -> None:
+        """Add to a run's log, as soon as that is possible."""
+        await self._journal.tell(run_id, event_type, message, **more)
+
+    async def announce_import(self, run: RunRecord, message: str) -> RunRecord:
+        """Show a run that came from elsewhere, and say so in its log."""
+        await self._journal.tell(run.id, "imported", message)
+        return self._journal.announce(run)
+
     async def newest(self, wanted: RunFilter) -> RunRecord | None:
         """Return the run that a visitor wants to see first, if there is any."""
         run = await self._storage(runs.newest_run, wanted)
         return None if run is None else self._fresh(run)
+
+    async def best(self, spec: EnvSpec, wanted: RunFilter) -> RunRecord | None:
+        """Return the run that scored best in an environment as it is by default."""
+        wanted = replace(wanted, env_id=spec.id, archived=None)
+        usual = spec.check_kwargs({})
+        for run in await self._storage(runs.best_runs, wanted):
+            if run.config.get("env_kwargs", {}) == usual:
+                return run
+        return None
+
+    async def solved(self, wanted: RunFilter) -> frozenset[str]:
+        """Return the environments that at least one of these runs has solved."""
+        return await self._storage(runs.solved_environments, wanted)
 
     async def feed(self, run_id: str) -> RunFeed:
         """Return what a run looks like right now, and news about it.
@@ -350,16 +427,15 @@ class Trainer:
         """Return the next part of a run's event log, oldest first."""
         return await self._storage(events.events_after, run_id, after, limit=500)
 
-    async def shape(
-        self, run_id: str, names: Sequence[str], max_points: int
-    ) -> Sequence[JsonObject]:
-        """Return how some metrics of a run went, in at most so many points each."""
+    async def curves(self, run_id: str, view: View) -> Curves:
+        """Return how some metrics of a run went, as closely as a view wants it."""
+        async with self._reading:
+            return await asyncio.to_thread(self._shelf.look, self.folder(run_id).metrics, view)
 
-        def read() -> Sequence[JsonObject]:
-            lines = metrics.read_lines(self.folder(run_id).metrics)
-            return metrics.downsample(lines, max_points=max_points, names=names)
-
-        return await asyncio.to_thread(read)
+    async def place_in_queue(self, run_id: str) -> int | None:
+        """Return how many runs are before one, itself included; None if it doesn't wait."""
+        waiting = [run.id for run in await self._storage(runs.queued_runs)]
+        return waiting.index(run_id) + 1 if run_id in waiting else None
 
     def folder(self, run_id: str) -> RunFolder:
         """Return the files of a run whose id came from the database."""

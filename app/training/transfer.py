@@ -3,6 +3,7 @@
 from app.algorithms.catalogue import get_algorithm
 from app.errors import InputError
 from app.training.config import RunConfig
+from storage.fork_files import ForkFiles
 from storage.run_folder import RunFolder
 
 
@@ -47,7 +48,7 @@ def check_transfer(config: RunConfig, source: RunConfig) -> None:
 
 
 def read_policy(folder: RunFolder, step: str) -> bytes:
-    """Return the newest policy of a run, or that of the checkpoint of some step.
+    """Return the newest policy of a run, or that of the checkpoint or change of some step.
 
     Raises:
         InputError: if there is none.
@@ -65,7 +66,12 @@ def read_policy(folder: RunFolder, step: str) -> bytes:
         pass
     if not step:
         raise InputError("The run to begin from has no policy yet.", field="init_from")
-    steps = ", ".join(str(file.timesteps) for file in checkpoints) or "none"
+    forks = ForkFiles(folder.forks_path)
+    kept = forks.policy(int(step)) if step.isdecimal() and len(step) < 20 else None
+    if kept is not None:
+        return kept
+    known = sorted({*forks.steps(), *(file.timesteps for file in checkpoints)})
+    steps = ", ".join(map(str, known)) or "none"
     raise InputError(
         f"The run has no checkpoint of step {step[:20]}. It has: {steps}.", field="init_from"
     )

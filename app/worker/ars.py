@@ -30,9 +30,14 @@ class Ars(sb3_contrib.ARS):
         self, _locals: dict[str, Any], _globals: dict[str, Any], callback: BaseCallback, n_envs: int
     ) -> None:
         self.num_timesteps += n_envs
-        callback.update_locals({"dones": np.array([_locals["done"]]), "infos": [_locals["info"]]})
+        info: dict[str, Any] = _locals["info"]
+        callback.update_locals({"dones": np.array([_locals["done"]]), "infos": [info]})
         if not callback.on_step():
             raise StopRequestedError
+        if "shaped" in info:
+            # Directions are compared by what episodes say of themselves, which is read after this.
+            shaped = info["shaped"]["values"]["shaped_reward"]
+            info["episode"] = {**info["episode"], "r": shaped}
 
     def _update_current_progress_remaining(self, num_timesteps: int, _total: int) -> None:
         # SB3 counts from where `learn` was called, which is not the start of a resumed run.

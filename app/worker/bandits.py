@@ -58,6 +58,11 @@ class Bandit(gym.Env[Any, Any]):
             reward = mean + self._noise * float(self.np_random.normal())
         return self._next_situation(), reward, False, False, {}
 
+    @property
+    def best_lever(self) -> int:
+        """The lever that pays most in the situation that is shown."""
+        return int(self._means[self._context].argmax())
+
     def render(self) -> Picture:
         """Draw a bar per lever: what it pays in this situation, and how often it was pulled."""
         return draw_bars(self._means[self._context], self._pulls, self._last)

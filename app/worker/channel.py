@@ -5,6 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
 
 import msgspec
 
@@ -77,10 +78,13 @@ class Control:
     def __init__(self) -> None:
         self.stop_requested = False
         self.watched = False
+        self.is_asked_for_weights = False
+        self.is_asked_to_film = False
         self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
         self._wishes: deque[messages.Change | messages.Judged] = deque()
+        self._orders: SimpleQueue[messages.Order] = SimpleQueue()
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
 
     def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
@@ -98,6 +102,13 @@ class Control:
         """Yield what is to be taken up, oldest first."""
         while self._wishes:
             yield self._wishes.popleft()
+
+    def next_order(self, within_s: float | None) -> messages.Order | None:
+        """Return the oldest order that wasn't taken yet, waiting for one at most so long."""
+        try:
+            return self._orders.get(timeout=within_s)
+        except Empty:
+            return None
 
     def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:
         """Return the newest weights if they weren't taken yet."""
@@ -129,7 +140,20 @@ class Control:
                 self.weights_arrived.set()
             case messages.Watch(on=on):
                 self.watched = on
+            case messages.Film():
+                self.is_asked_to_film = True
+            case messages.HandOut():
+                self.is_asked_for_weights = True
             case messages.Pause(on=on):
                 self.paused = on
             case messages.Change() | messages.Judged():
                 self._wishes.append(command)
+            case (
+                messages.Act()
+                | messages.TakeBack()
+                | messages.StartOver()
+                | messages.Conduct()
+                | messages.Hold()
+                | messages.Look()
+            ):
+                self._orders.put(command)

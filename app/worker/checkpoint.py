@@ -42,6 +42,8 @@ class Checkpoint:
     """What scaling and stacking remember."""
     counts: dict[str, Any]
     """What the reporter has counted so far."""
+    threads: int = 1
+    """On how many cores it learned: with another number the last digits would be others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
         memory=getattr(model, "_last_lstm_states", None),
         layers=save_layers(envs),
         counts=counts,
+        threads=torch.get_num_threads(),
     )
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -83,6 +86,7 @@ def restore(
         model = load_model(setup, archive.read("model.zip"), envs)
         state: Checkpoint = pickle.loads(archive.read("state.pkl"))
         notes = _restore_buffer(archive, model)
+    torch.set_num_threads(getattr(state, "threads", 1))  # older checkpoints don't say
     # Loading seeded the environments once more; their next episode must not begin with that.
     envs.unwrapped._reset_seeds()
     if state.memory is not None:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
+import msgspec
 import numpy as np
 from gymnasium import spaces
 
 from app.worker import messages
+from app.worker.custom import names_of
 from app.worker.environments import (
     episode_limit,
     find_environment,
@@ -32,7 +34,7 @@ _OBSERVATION_KINDS: dict[type[Any], Any] = {
 }
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """Nothing here can be trained on it; the text is the reason."""
 
 
@@ -43,11 +45,8 @@ def describe(job: messages.Describe) -> messages.Described | messages.NotDescrib
     except (gym.error.Error, ImportError) as error:
         return _not_described(error, is_known=False)
     try:
-        env = make_env(job.env_id, job.env_kwargs)
-        _check_spaces(env)
-        _try_a_step(env)
-        return _look_at(env)
-    except _RefusedError as error:
+        return look_at(make_env(job.env_id, job.env_kwargs))
+    except RefusedError as error:
         return messages.NotDescribed(is_known=True, why=str(error))
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything
         return _not_described(error, is_known=True)
@@ -61,17 +60,15 @@ def _not_described(error: Exception, *, is_known: bool) -> messages.NotDescribed
 def _check_spaces(env: gym.Env[Any, Any]) -> None:
     actions, seen = env.action_space, env.observation_space
     if not isinstance(actions, _TRAINABLE_PARTS):
-        raise _RefusedError(
-            f"no algorithm here takes actions of the kind {type(actions).__name__}."
-        )
+        raise RefusedError(f"no algorithm here takes actions of the kind {type(actions).__name__}.")
     parts = seen.spaces.values() if isinstance(seen, spaces.Dict) else (seen,)
     for part in parts:
         if not isinstance(part, _TRAINABLE_PARTS):
             kind = type(part).__name__
-            raise _RefusedError(f"no algorithm here sees observations of the kind {kind}.")
+            raise RefusedError(f"no algorithm here sees observations of the kind {kind}.")
     for space in (actions, *parts):
         if isinstance(space, spaces.Discrete) and space.start != 0:
-            raise _RefusedError(f"its choices are counted from {space.start}, not from 0.")
+            raise RefusedError(f"its choices are counted from {space.start}, not from 0.")
 
 
 def _try_a_step(env: gym.Env[Any, Any]) -> None:
@@ -79,10 +76,17 @@ def _try_a_step(env: gym.Env[Any, Any]) -> None:
     env.action_space.seed(0)
     _, reward, *_ = env.step(env.action_space.sample())
     if np.ndim(reward) != 0 or isinstance(reward, dict):  # type: ignore[arg-type]  # foreign code
-        raise _RefusedError("its reward isn't one number, as with several agents.")
+        raise RefusedError("its reward isn't one number, as with several agents.")
 
 
-def _look_at(env: gym.Env[Any, Any]) -> messages.Described:
+def look_at(env: gym.Env[Any, Any]) -> messages.Described:
+    """Check an environment's spaces, take one step in it, and say what it is like.
+
+    Raises:
+        RefusedError: if it can't be trained on.
+    """
+    _check_spaces(env)
+    _try_a_step(env)
     actions, seen = env.action_space, env.observation_space
     assert env.spec is not None
     is_image = policy_kind(seen) == "Cnn"
@@ -94,13 +98,31 @@ def _look_at(env: gym.Env[Any, Any]) -> messages.Described:
         action_shape=None if isinstance(actions, spaces.Discrete) else actions.shape,
         observation_kind="image" if is_image else _kind(seen, _OBSERVATION_KINDS),
         observation_shape=_shape(seen),
-        observed=() if is_image else _components(seen),
+        observed=() if is_image else _named(env, _components(seen)),
         max_episode_steps=episode_limit(env),
         reward_threshold=None if threshold is None else float(threshold),
         frame_stack=stack,
         repeats_itself=not env.spec.nondeterministic and stack == 1,
         renders="rgb_array" in env.metadata.get("render_modes", ()),
+        action_names=_action_names(env),
     )
+
+
+def _named(
+    env: gym.Env[Any, Any], found: tuple[messages.Component, ...]
+) -> tuple[messages.Component, ...]:
+    """Call components as the environment does, where it does."""
+    names = names_of(env, "observation_names", len(found))
+    return tuple(
+        msgspec.structs.replace(one, name=name)
+        for one, name in zip(found, names or (one.name for one in found), strict=True)
+    )
+
+
+def _action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
+    actions = env.action_space
+    count = int(actions.n) if isinstance(actions, spaces.Discrete) else spaces.flatdim(actions)
+    return names_of(env, "action_names", count)
 
 
 def _kind(space: spaces.Space[Any], kinds: dict[type[Any], Any]) -> Any:  # noqa: ANN401 - a literal

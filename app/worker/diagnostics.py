@@ -4,7 +4,6 @@ Nothing here draws a random number, so that a run is the same whether it was loo
 """
 
 import math
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,17 +73,34 @@ class GradientWatch:
         torch.nn.utils.clip_grad_norm_ = noting
 
 
+class EpochCount:
+    """Counts how many epochs an update had, where `target_kl` may stop it early."""
+
+    def __init__(self, model: BaseAlgorithm) -> None:
+        self._model = model
+        self._told: tuple[int, int] | None = None
+
+    def take(self, updates: int) -> Values:
+        """Return the mean since the last call; `updates` is how many there were so far."""
+        if getattr(self._model, "target_kl", None) is None or not hasattr(self._model, "n_epochs"):
+            return {}
+        before, self._told = self._told, (self._model._n_updates, updates)
+        if before is None or updates <= before[1]:
+            return {}
+        return {"epochs": (self._told[0] - before[0]) / (updates - before[1])}
+
+
 class Insight:
     """Measures what the policy does and expects, and which units are dead, at a low rate."""
 
     def __init__(self, model: BaseAlgorithm) -> None:
         self._model = model
+        self._epochs = EpochCount(model)
         self._measured_at = -math.inf
         self._taken: Values = {}
 
-    def look(self) -> None:
+    def look(self, now: float) -> None:
         """Measure at the end of a rollout, if it is time."""
-        now = time.perf_counter()
         if now - self._measured_at < _EVERY_S:
             return
         self._measured_at = now
@@ -100,14 +116,15 @@ class Insight:
         if observed is None:
             return {}
         return {
+            **_observation_values(observed),
             **_action_values(actions, self._model.action_space),
             **_inner_values(self._model, observed),
         }
 
-    def take(self) -> Values:
-        """Return what was measured since the last call."""
+    def take(self, updates: int) -> Values:
+        """Return what was measured since the last call; `updates` is how many there were."""
         taken, self._taken = self._taken, {}
-        return taken
+        return taken | self._epochs.take(updates)
 
 
 def describe_first_policy(model: BaseAlgorithm) -> tuple[str, bool] | None:
@@ -149,6 +166,13 @@ def _recent(model: BaseAlgorithm) -> tuple[Any, Any]:
 
 def _shape(model: BaseAlgorithm) -> tuple[int, ...]:
     return model.observation_space.shape or ()
+
+
+def _observation_values(observed: Any) -> Values:  # noqa: ANN401 - an array
+    """Return how large the numbers are that the networks see, but for pictures and states."""
+    if observed.ndim != 2 or not np.issubdtype(observed.dtype, np.floating):
+        return {}
+    return {"observation_max": float(np.percentile(np.abs(observed), 99))}
 
 
 def _action_values(actions: Any, space: gym.Space[Any]) -> Values:  # noqa: ANN401 - an array

@@ -100,10 +100,13 @@ _BANDITS: dict[str, dict[str, Any]] = {
 
 def policy_kind(observation_space: spaces.Space[Any]) -> Literal["Mlp", "Cnn", "MultiInput"]:
     """Return which of SB3's policies can see such observations."""
-    from stable_baselines3.common.preprocessing import is_image_space
-
     if isinstance(observation_space, spaces.Dict):
         return "MultiInput"
+    if len(observation_space.shape or ()) != 3:
+        # Said without SB3, which takes seconds to import.
+        return "Mlp"
+    from stable_baselines3.common.preprocessing import is_image_space
+
     if is_image_space(observation_space):
         sides = sorted(observation_space.shape or ())
         # The channels come first or last, but are the fewest either way.

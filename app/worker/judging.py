@@ -1,5 +1,6 @@
 """Evaluation beside training: hand the policy out, hear its worth, know when it is solved."""
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +33,10 @@ class Judge:
         self._solved_from = job.solved_from
         self._envs = envs
         self._channel = channel
-        self._next_at: int = known["next_at"] or (job.evaluate_every or 0)
+        self.next_at: float = math.inf
+        """At which step the policy is to be evaluated next."""
+        if job.evaluate_every is not None:
+            self.next_at = known["next_at"] or job.evaluate_every
         self._in_a_row: int = known["in_a_row"]
         self._best: float | None = known["best"]
         self._handed_out: dict[FileName, bytes] = {}
@@ -42,7 +46,8 @@ class Judge:
 
     def counts(self) -> dict[str, Any]:
         """Return what has been counted, to go on from it."""
-        return {"next_at": self._next_at, "in_a_row": self._in_a_row, "best": self._best}
+        next_at = 0 if self._every is None else self.next_at
+        return {"next_at": next_at, "in_a_row": self._in_a_row, "best": self._best}
 
     @property
     def is_waiting(self) -> bool:
@@ -55,14 +60,14 @@ class Judge:
 
     def is_due(self, timesteps: int) -> bool:
         """Whether it is time for another evaluation, and the last one is over or lost."""
-        if self._every is None or timesteps < self._next_at:
+        if timesteps < self.next_at:
             return False
         return not self._handed_out or time.monotonic() > self._lost_at
 
     def hand_out(self, model: BaseAlgorithm, episode: int) -> None:
         """Give the policy to whoever evaluates it, and keep it: it may turn out to be the best."""
         assert self._every is not None
-        self._next_at = (model.num_timesteps // self._every + 1) * self._every
+        self.next_at = (model.num_timesteps // self._every + 1) * self._every
         self._lost_at = time.monotonic() + _LOST_AFTER_S
         weights = save_weights(model, self._envs)
         self._handed_out = {"best.zip": save_model(model), "best.pt": weights}

@@ -46,11 +46,15 @@ class CheckpointKeeper:
         self._delivered_at = -math.inf
         self._delivered_timesteps = -1
 
+    def is_due(self, now: float) -> bool:
+        """Whether there is something to do between two rollouts."""
+        return now >= self._next_at or now - self._delivered_at >= _DELIVER_EVERY_S
+
     def between_rollouts(
         self, model: BaseAlgorithm, counts: Callable[[], dict[str, Any]], *, now: bool = False
     ) -> None:
         """Take a checkpoint if it is time for one, or if one is needed `now`."""
-        clock = time.monotonic()
+        clock = time.perf_counter()
         if now or clock >= self._next_at:
             counted = counts()
             self._at_hand = _AtHand(
@@ -59,7 +63,7 @@ class CheckpointKeeper:
                 timesteps=model.num_timesteps,
                 lines=counted["lines"],
             )
-            took = time.monotonic() - clock
+            took = time.perf_counter() - clock
             # Off-policy a stop waits for the next rollout, so only what is delivered is needed.
             least = _DELIVER_EVERY_S if isinstance(model, OffPolicyAlgorithm) else 0.0
             self._next_at = clock + max(least, took / _LARGEST_SHARE)
@@ -78,4 +82,4 @@ class CheckpointKeeper:
                 "checkpoint.zip", kept.packed, timesteps=kept.timesteps, lines=kept.lines
             )
             self._delivered_timesteps = kept.timesteps
-        self._delivered_at = time.monotonic()
+        self._delivered_at = time.perf_counter()

@@ -22,6 +22,9 @@ from app.worker.environments import policy_kind
 from app.worker.fast.a2c import FastA2C
 from app.worker.fast.dqn import FastDQN
 from app.worker.fast.ppo import FastPPO
+from app.worker.fast.sac import FastSAC
+from app.worker.fast.td3 import FastTD3
+from app.worker.fast.tqc import FastTQC
 from app.worker.pipeline import load_statistics, save_statistics
 from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
@@ -39,7 +42,14 @@ _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "ARS": Ars,
     "CrossQ": sb3_contrib.CrossQ,
 }
-_FAST: dict[str, type[BaseAlgorithm]] = {"PPO": FastPPO, "A2C": FastA2C, "DQN": FastDQN}
+_FAST: dict[str, type[BaseAlgorithm]] = {
+    "PPO": FastPPO,
+    "A2C": FastA2C,
+    "DQN": FastDQN,
+    "SAC": FastSAC,
+    "TD3": FastTD3,
+    "TQC": FastTQC,
+}
 """The same algorithms in the fast engine."""
 _OBSERVED = {"Mlp": "box", "Cnn": "image", "MultiInput": "dict"}
 _FOUND_BY_ITSELF = ("ent_coef", "target_entropy")

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -17,10 +17,13 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from app.environments.wrappers import Wrappers
 from app.worker import messages
-from app.worker.arrays.offer import array_envs
+from app.worker.arrays.offer import array_envs, offers_arrays
 from app.worker.environments import make_env, policy_kind
+from app.worker.pooled import PooledVecEnv
 from app.worker.rendering import KeepsLastPicture
 from app.worker.replayable import Replayable
+from app.worker.rewards import WrittenReward
+from app.worker.shaped import Shaped
 from app.worker.stepping import LeanVecEnv
 from app.worker.watchful import Watchful
 from app.worker.wrappers import Masked, wrap
@@ -28,20 +31,41 @@ from app.worker.wrappers import Masked, wrap
 Statistics = dict[str, float | list[float] | list[int]]
 """Mean, variance and count of what was observed, as plain numbers."""
 
+Layer = TypeVar("Layer", bound=gym.Env[Any, Any])
 
-def make_training_envs(setup: messages.Setup, n_envs: int) -> VecEnv:
-    """Make the environments that a model collects from.
+
+def make_training_envs(
+    setup: messages.Setup, n_envs: int, reward: WrittenReward | None = None
+) -> VecEnv:
+    """Make the environments that a model collects from, with a reward that somebody wrote if any.
 
     Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
     """
     is_step_by_step = setup.wrappers.frame_skip == 1
 
     def make() -> gym.Env[Any, Any]:
-        return Replayable(make_wrapped(setup, setup.wrappers, counted=is_step_by_step))
+        env = make_wrapped(setup, setup.wrappers, counted=is_step_by_step)
+        return Replayable(env) if reward is None else Shaped(env, reward)
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
-    envs = array_envs(setup, n_envs) or LeanVecEnv(makers)
+    if reward is not None:
+        envs: VecEnv = LeanVecEnv(makers)
+    elif setup.wrappers.simulator == "envpool":
+        envs = PooledVecEnv(setup.env_id, n_envs)
+    else:
+        envs = array_envs(setup, n_envs) or LeanVecEnv(makers)
     return _for_a_model(Watchful(envs), setup, is_training=True)
+
+
+def why_one_by_one(setup: messages.Setup, n_envs: int) -> str | None:
+    """Say what a reward that somebody wrote costs, beside the time that it takes itself."""
+    if setup.wrappers.simulator == "envpool":
+        left_out = "EnvPool is left out"
+    elif offers_arrays(setup, n_envs):
+        left_out = "The environments aren't stepped by one call"
+    else:
+        return None
+    return f"{left_out}: the reward function is asked in each environment at each step."
 
 
 def make_evaluation_envs(setup: messages.Setup, *, drawn: bool = False) -> VecEnv:
@@ -56,10 +80,39 @@ def make_evaluation_envs(setup: messages.Setup, *, drawn: bool = False) -> VecEn
 
 def the_environment(envs: VecEnv) -> gym.Env[Any, Any]:
     """Return the only environment inside all layers."""
+    return _innermost(envs).envs[0]
+
+
+def put_around(envs: VecEnv, make: Callable[[gym.Env[Any, Any]], Layer]) -> Layer:
+    """Put another layer around the only environment, and return it."""
+    inner = _innermost(envs)
+    layer = inner.envs[0] = make(inner.envs[0])
+    return layer
+
+
+def _innermost(envs: VecEnv) -> DummyVecEnv:
     while isinstance(envs, VecEnvWrapper):
         envs = envs.venv
     assert isinstance(envs, DummyVecEnv)
-    return envs.envs[0]
+    return envs
+
+
+def drawn_environment(envs: VecEnv) -> KeepsLastPicture:
+    """Return the only environment inside all layers, which was made to be drawn."""
+    env = the_environment(envs)
+    assert isinstance(env, KeepsLastPicture)
+    return env
+
+
+def as_the_environment_sees(envs: VecEnv, observation: Any) -> Any:  # noqa: ANN401 - an array
+    """Return the observation of the only environment as it gave it; None where that is pixels."""
+    scaling = normalizer(envs)
+    if scaling is not None and scaling.norm_obs:
+        observation = scaling.unnormalize_obs(observation)
+    if not isinstance(observation, np.ndarray) or observation.ndim > 2:
+        return None
+    size = int(np.prod(the_environment(envs).observation_space.shape or ()))
+    return observation.ravel()[-size:]
 
 
 def make_wrapped(setup: messages.Setup, options: Wrappers, **purpose: bool) -> gym.Env[Any, Any]:

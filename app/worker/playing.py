@@ -24,32 +24,35 @@ class Player:
     """Plays one episode after another in a single environment with a policy."""
 
     def __init__(self, model: BaseAlgorithm, envs: VecEnv, *, deterministic: bool) -> None:
-        self._model = model
-        self._envs = envs
+        self.model = model
+        self.envs = envs
         self._deterministic = deterministic
         self._has_masks = isinstance(model, MaskablePPO)
-        self._observation: Any = None
+        self.observation: Any = None
+        """What the policy sees next."""
+        self.action: Any = None
+        """What it did last."""
         self._memory: Any = None
         self._begins = np.array([True])
 
     def begin(self, *, seed: int | None = None) -> None:
         """Begin a new episode."""
         if seed is not None:
-            self._envs.seed(seed)
-        self._observation = self._envs.reset()
+            self.envs.seed(seed)
+        self.observation = self.envs.reset()
         self._memory, self._begins = None, np.array([True])
 
     def step(self) -> Step:
         """Act once; after the end of an episode the next one has begun already."""
         more = {"action_masks": self._masks()} if self._has_masks else {}
-        action, self._memory = self._model.predict(
-            self._observation,
+        self.action, self._memory = self.model.predict(
+            self.observation,
             state=self._memory,
             episode_start=self._begins,
             deterministic=self._deterministic,
             **more,
         )
-        self._observation, rewards, dones, infos = self._envs.step(action)
+        self.observation, rewards, dones, infos = self.envs.step(self.action)
         self._begins = dones
         return Step(
             reward=float(rewards[0]),
@@ -58,4 +61,4 @@ class Player:
         )
 
     def _masks(self) -> Any:  # noqa: ANN401 - truth values for each action
-        return np.stack(self._envs.env_method("action_masks"))
+        return np.stack(self.envs.env_method("action_masks"))

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
@@ -30,14 +30,18 @@ _SPEED_REPORTS = 12
 """The speed shown is that of the last dozen reports, about five seconds."""
 _MEAN_OVER = 100
 _LINES_PER_MESSAGE = 500
+_LINES_WITH_TERMS = 50
 _LAST_VERDICTS_S = 60.0
 _LOOK_AGAIN_S = 0.1
+_LOOK_EVERY_S = 0.02
+"""How long a wish of the lab may wait while steps or gradient steps go on."""
 _OBEY_WITHIN_S = 0.5
 _UPDATE_LINES_EVERY_S = 0.05
 _SLOW_STEP_S = 5.0
 """A step of the environments that takes longer than this is worth a word, once."""
 _NO_END_IN = 100_000
 """After so many steps in each environment without an end of an episode it is said."""
+_NOT_SHAPED: Mapping[str, Any] = {"terms": {}, "values": {}}
 _NOTHING_COUNTED: Mapping[str, Any] = {
     "elapsed_s": 0.0,
     "lines": 0,
@@ -71,18 +75,19 @@ class Reporter(BaseCallback):
         self.keeper = CheckpointKeeper(envs, channel, before_delivery=self._send_lines)
         self._judge = Judge(job, envs, channel, counts)
         self._count_on_from(counts)
-        self._reported = time.perf_counter()
+        self._reported = self._stepped = time.perf_counter()
         self._lines: list[messages.Line] = []
         self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
+        self._look_at = self._look_at_gradients_at = -math.inf
         self._asked_at: float | None = None
         """Since when a stop or a pause waits for the end of a rollout."""
         self._update_told_at = -math.inf
         self._warns_at = self.n_calls + _NO_END_IN
-        self._stepped = time.perf_counter()
         self._has_warned_of_slow_step = False
         self._learning_to = job.total_timesteps
         """The budget with which SB3's loop was begun; it doesn't hear of another one."""
+        self._see_the_end()
         self._gradients: GradientWatch | None = None
         self._insight: Insight | None = None
 
@@ -133,7 +138,7 @@ class Reporter(BaseCallback):
         if self._insight is None:
             # There was nothing to learn.
             return
-        if not self.must_end and not self._is_over and self._is_on_policy:
+        if not self.must_end and self.num_timesteps < self._ends_at and self._is_on_policy:
             # The last rollout was learned from, too; no further one says so.
             self._rollouts += 1
         self._update_told_at = -math.inf
@@ -165,6 +170,7 @@ class Reporter(BaseCallback):
         apply_change(self.model, change)
         if change.total_timesteps is not None:
             self.total = self.model._total_timesteps = change.total_timesteps
+            self._see_the_end()
 
     def _tell_change(self, change: messages.Change) -> None:
         self.change(change)
@@ -172,6 +178,7 @@ class Reporter(BaseCallback):
 
     def _on_training_start(self) -> None:
         self._learning_to = self.model._total_timesteps
+        self._see_the_end()
         self._speed.append((time.perf_counter(), self.num_timesteps))
         if self._insight is not None:
             # A larger budget made SB3 begin once more.
@@ -195,21 +202,22 @@ class Reporter(BaseCallback):
         if self._clock.is_collecting:
             # ARS says it twice.
             return
-        self._clock.collect()
+        self._stepped = now = self._clock.collect()
         self._rollouts += 1
-        self._stepped = time.perf_counter()
         if self._is_on_policy:
             self._tell_update()
         ends = self._control.stop_requested or self._control.paused
-        self.keeper.between_rollouts(self.model, self.counts, now=ends)
-        self._wait_if_paused()
+        if ends or self.keeper.is_due(now):
+            self.keeper.between_rollouts(self.model, self.counts, now=ends)
+        if ends:
+            self._wait_if_paused()
         if self._control.stop_requested:
             raise StopRequestedError
 
     def _on_rollout_end(self) -> None:
-        self._clock.learn()
+        now = self._clock.learn()
         assert self._insight is not None
-        self._insight.look()
+        self._insight.look(now)
 
     def _on_step(self) -> bool:
         if np.count_nonzero(self.locals["dones"]):
@@ -218,6 +226,16 @@ class Reporter(BaseCallback):
         if now - self._stepped > _SLOW_STEP_S:
             self._warn_of_slow_step(now - self._stepped)
         self._stepped = now
+        if now < self._look_at and self.num_timesteps < self._act_at:
+            return True
+        return self._look_around(now)
+
+    def _look_around(self, now: float) -> bool:
+        """Do what is due or wished for; return whether to go on.
+
+        Not at every step: with small networks that alone would take some per cent of the time.
+        """
+        self._look_at = now + _LOOK_EVERY_S
         if now - self._reported >= _REPORT_EVERY_S:
             self._tell_update()
             self._report(now)
@@ -225,9 +243,10 @@ class Reporter(BaseCallback):
             self._obey()
         if self._judge.is_due(self.num_timesteps):
             self._judge.hand_out(self.model, self._episodes)
-        return not (self._must_end_here(now) or self._is_over)
+        self._act_at = min(self._ends_at, self._judge.next_at)
+        return self.num_timesteps < self._ends_at and not self._must_end_here(now)
 
-    def _on_fast_gradient_step(self, length: float) -> None:
+    def _on_fast_gradient_step(self, length: float | None) -> None:
         assert self._gradients is not None
         self._gradients.unclipped = length
         self._on_gradient_step()
@@ -235,6 +254,9 @@ class Reporter(BaseCallback):
     def _on_gradient_step(self, *_: object) -> None:
         """Keep in touch during long updates, and stop or wait in the middle of one."""
         now = time.perf_counter()
+        if now < self._look_at_gradients_at:
+            return
+        self._look_at_gradients_at = now + _LOOK_EVERY_S
         assert self._gradients is not None
         self._gradients.look(now)
         if self._must_end_here(now):
@@ -246,11 +268,11 @@ class Reporter(BaseCallback):
     def _is_on_policy(self) -> bool:
         return isinstance(self.model, OnPolicyAlgorithm)
 
-    @property
-    def _is_over(self) -> bool:
-        """Whether it is solved, or the budget was lowered below what is done."""
+    def _see_the_end(self) -> None:
+        """Find out at which step it is over although SB3's loop would go on."""
         is_lowered = self.total < self._learning_to
-        return self.has_solved or (is_lowered and self.num_timesteps >= self.total)
+        self._ends_at = 0 if self.has_solved else self.total if is_lowered else math.inf
+        self._act_at = 0.0
 
     def _obey(self) -> None:
         """Do what the lab asked for since the last step."""
@@ -259,6 +281,7 @@ class Reporter(BaseCallback):
                 self._tell_change(wish)
             else:
                 self._add_line(**self._judge.hear(wish))
+                self._see_the_end()
 
     def _must_end_here(self, now: float) -> bool:
         """Obey a stop or a pause; the next rollout is a better place for it, if it comes soon."""
@@ -294,9 +317,10 @@ class Reporter(BaseCallback):
     def _tell_episodes(self, infos: list[dict[str, Any]]) -> None:
         for info in infos:
             if episode := info.get("episode"):
-                self._tell_episode(float(episode["r"]), int(episode["l"]))
+                shaped = info.get("shaped", _NOT_SHAPED)
+                self._tell_episode(float(episode["r"]), int(episode["l"]), shaped)
 
-    def _tell_episode(self, reward: float, length: int) -> None:
+    def _tell_episode(self, reward: float, length: int, shaped: Mapping[str, Any]) -> None:
         self._episodes += 1
         self._warns_at = self.n_calls + _NO_END_IN
         self._rewards.append(reward)
@@ -307,6 +331,8 @@ class Reporter(BaseCallback):
             episode_length=length,
             mean_reward=sum(self._rewards) / len(self._rewards),
             mean_length=sum(self._lengths) / len(self._lengths),
+            terms=shaped["terms"],
+            **shaped["values"],
         )
 
     def _tell_update(self) -> None:
@@ -316,16 +342,21 @@ class Reporter(BaseCallback):
         self._updates_told, self._update_told_at = self.updates, now
         values = update_values(self.logger.name_to_value)
         if values and self._gradients is not None and self._insight is not None:
-            values |= self._clock.split() | self._gradients.take() | self._insight.take()
+            values |= (
+                self._clock.split() | self._gradients.take() | self._insight.take(self.updates)
+            )
             self._add_line(**values)
 
     def _add_line(
-        self, agents: dict[str, dict[str, messages.Number]] | None = None, **values: Any
+        self,
+        agents: dict[str, dict[str, messages.Number]] | None = None,
+        terms: Mapping[str, float] | None = None,
+        **values: Any,
     ) -> None:
         self._lines_told += 1
         self._lines.append(
             messages.Line(
-                t=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+                t=datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z",
                 timesteps=self.num_timesteps,
                 vec_steps=self.n_calls,
                 updates=self.updates,
@@ -335,6 +366,7 @@ class Reporter(BaseCallback):
                 progress=min(1.0, self.num_timesteps / self.total),
                 values={name: finite(value) for name, value in values.items()},
                 agents=agents or {},
+                terms={name: finite(value) for name, value in (terms or {}).items()},
             )
         )
 
@@ -357,8 +389,10 @@ class Reporter(BaseCallback):
             self._warn_of_no_end()
 
     def _send_lines(self) -> None:
-        for start in range(0, len(self._lines), _LINES_PER_MESSAGE):
-            lines = tuple(self._lines[start : start + _LINES_PER_MESSAGE])
+        has_terms = any(line.terms for line in self._lines)
+        at_once = _LINES_WITH_TERMS if has_terms else _LINES_PER_MESSAGE
+        for start in range(0, len(self._lines), at_once):
+            lines = tuple(self._lines[start : start + at_once])
             self._channel.send(messages.Measured(lines=lines))
         self._lines.clear()
 
@@ -383,10 +417,18 @@ class Reporter(BaseCallback):
         return round((last - first) / (ended - began), 1) if last > first else None
 
     def _hand_out_weights(self, now: float) -> None:
+        if self._control.is_asked_for_weights:
+            self._control.is_asked_for_weights = False
+            self._send_weights("asked")
         sent_at, sent_update = self._weights_sent
         if not self._control.watched:
             self._weights_sent = (-math.inf, -1)
         elif now - sent_at >= _WEIGHTS_EVERY_S and self.updates != sent_update:
             self._weights_sent = (now, self.updates)
-            header = messages.WeightsHeader(episode=self._episodes, timesteps=self.num_timesteps)
-            self._channel.send_weights(header, save_weights(self.model, self._envs))
+            self._send_weights("view")
+
+    def _send_weights(self, purpose: Literal["view", "asked"]) -> None:
+        header = messages.WeightsHeader(
+            episode=self._episodes, timesteps=self.num_timesteps, purpose=purpose
+        )
+        self._channel.send_weights(header, save_weights(self.model, self._envs))

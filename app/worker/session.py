@@ -7,6 +7,8 @@ import traceback
 
 from app.worker import framing, messages
 from app.worker.channel import Channel, Control, read_file
+from app.worker.user_code import ENVIRONMENT_FILE, UserCodeError, explain
+from app.worker.user_code_guard import look_after_code
 
 
 def serve(role: str, descriptor: int) -> None:
@@ -16,18 +18,23 @@ def serve(role: str, descriptor: int) -> None:
     tempfile.tempdir = "/"
     if role == "learner":
         _import_the_heavy_ones()
+    elif role == "checker":
+        import app.worker.check_reward  # noqa: F401 - so that nobody waits for it later
     channel.send(messages.Ready())
     try:
         job = messages.decode_command(framing.read(0)[1])
     except EOFError:
         return
-    takes_file = isinstance(job, messages.Train | messages.Shrink) and job.has_file
-    file = read_file() if takes_file else None
+    file = read_file() if getattr(job, "has_file", False) else None
     control = Control()
     try:
+        look_after_code(job, channel)
+        _register_environment(job)
         _run(job, channel, control, file)
-    except Exception as error:  # noqa: BLE001 - whatever the job raised is what the lab must hear
-        channel.send(messages.Failed(reason=_reason(error), traceback=_traceback()))
+    except BaseException as raised:  # noqa: BLE001 - whatever the job raised the lab must hear
+        error = _blamed(raised, job)
+        line = error.line if isinstance(error, UserCodeError) else None
+        channel.send(messages.Failed(reason=_reason(error), traceback=_traceback(), line=line))
     sys.stdout.flush()
     sys.stderr.flush()
     # Skip the interpreter's teardown: threads of foreign libraries may refuse to end.
@@ -35,15 +42,36 @@ def serve(role: str, descriptor: int) -> None:
 
 
 def _import_the_heavy_ones() -> None:
-    import torch
+    from app.worker.compiler import import_torch_without_compiler
 
-    torch.set_num_threads(1)
-    # The first optimiser would import this, two seconds after TRAIN was pressed.
-    import torch._dynamo
+    import_torch_without_compiler()
+    import torch
 
     import app.worker.evaluate
     import app.worker.train
     import app.worker.view  # noqa: F401
+
+    torch.set_num_threads(1)
+
+
+def _register_environment(job: messages.Command) -> None:
+    """Make the environment known that came with the job, if one did."""
+    played = _played(job)
+    if played is not None and played.env_code is not None:
+        from app.worker import custom
+
+        custom.register(played.env_id, played.env_code)
+
+
+def _played(
+    job: messages.Command,
+) -> messages.Setup | messages.Describe | messages.Record | messages.TryOut | None:
+    match job:
+        case messages.Train() | messages.View() | messages.Evaluate() | messages.Clip():
+            return job.setup
+        case messages.Describe() | messages.Record() | messages.TryOut():
+            return job
+    return None
 
 
 def _run(job: messages.Command, channel: Channel, control: Control, file: bytes | None) -> None:
@@ -61,24 +89,83 @@ def _run(job: messages.Command, channel: Channel, control: Control, file: bytes 
             from app.worker.evaluate import evaluate
 
             evaluate(job, channel, control)
-        case messages.Picture():
-            from app.worker.picture import picture
+        case messages.Clip():
+            from app.worker.clip import clip
 
-            picture(job, channel)
+            clip(job, channel, control)
+        case messages.Examine():
+            from app.worker.adopting import examine
+
+            examine(file or b"", channel)
+        case messages.Adopt():
+            from app.worker.adopting import adopt
+
+            adopt(job, file or b"", channel)
+        case messages.Export():
+            from app.worker.onnx_export import export
+
+            export(job, file or b"", channel)
+        case _:
+            _run_without_policy(job, channel, control, file)
+
+
+def _run_without_policy(
+    job: messages.Command, channel: Channel, control: Control, file: bytes | None
+) -> None:
+    match job:
+        case messages.Evolve():
+            from app.worker.evolution import evolve
+
+            evolve(job, file or b"", channel)
         case messages.Shrink():
             from app.worker.avatar import shrink
 
             shrink(job, file or b"", channel)
+        case messages.CheckReward():
+            from app.worker.check_reward import check_reward
+
+            check_reward(job, file or b"", channel)
+        case _:
+            _look_at_environment(job, channel, control)
+
+
+def _look_at_environment(job: messages.Command, channel: Channel, control: Control) -> None:
+    match job:
+        case messages.Picture():
+            from app.worker.picture import picture
+
+            picture(job, channel)
+        case messages.TryOut():
+            from app.worker.trying_out import try_out
+
+            try_out(job, channel, control)
+        case messages.Record():
+            from app.worker.record import record
+
+            record(job, channel)
         case messages.Describe():
             from app.worker.describe import describe
 
             channel.send(describe(job))
+        case messages.Inspect():
+            from app.worker.inspect_environment import inspect_environment
+
+            inspect_environment(job, channel)
+
+
+def _blamed(error: BaseException, job: messages.Command) -> BaseException:
+    """Return the error as one of a person's environment, if that is where it was raised."""
+    played = _played(job)
+    if played is None or played.env_code is None or isinstance(error, UserCodeError):
+        return error
+    blamed = explain(error, ENVIRONMENT_FILE)
+    return error if blamed.line is None else blamed
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "The worker ran out of the memory it may use (RL_LAB_WORKER_MEMORY)."
-    if type(error).__name__ == "BadEnvironmentError":
+    if isinstance(error, UserCodeError) or type(error).__name__ == "BadEnvironmentError":
         # Its text is the whole sentence.
         return str(error)[: messages.MAX_TEXT]
     first_line = str(error).strip().partition("\n")[0]

@@ -18,18 +18,20 @@ class Stopwatch:
         """Seconds of training so far, those before a resume included."""
         return time.perf_counter() - self._began
 
-    def collect(self) -> None:
-        """Experience is collected from now on."""
+    def collect(self) -> float:
+        """Experience is collected from now on; return when that is."""
         now = time.perf_counter()
         if self._has_begun:
             self._learned += now - self._turned
         self._turned, self.is_collecting, self._has_begun = now, True, True
+        return now
 
-    def learn(self) -> None:
-        """The model learns from now on."""
+    def learn(self) -> float:
+        """The model learns from now on; return when that is."""
         now = time.perf_counter()
         self._collected += now - self._turned
         self._turned, self.is_collecting = now, False
+        return now
 
     def leave_out(self, seconds: float) -> None:
         """Don't count the last seconds: the run was paused."""

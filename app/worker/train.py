@@ -12,9 +12,11 @@ from app.worker import messages
 from app.worker.ars import StopRequestedError
 from app.worker.channel import Channel, Control
 from app.worker.checkpoint import restore
+from app.worker.cores import settle_threads
 from app.worker.models import build_model, load_weights, save_model, save_weights, settle_engine
-from app.worker.pipeline import make_training_envs, save_scaling
+from app.worker.pipeline import make_training_envs, save_scaling, why_one_by_one
 from app.worker.reporter import Reporter
+from app.worker.rewards import WrittenReward
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Beginning:
 
 def train(job: messages.Train, channel: Channel, control: Control, begin: Beginning) -> None:
     """Train until the budget is used or the lab says stop; deliver the model either way."""
-    envs = make_training_envs(job.setup, job.n_envs)
+    reward = _written_reward(job, channel)
+    envs = make_training_envs(job.setup, job.n_envs, reward)
     model, reporter = _begin(job, envs, channel, control, begin)
     _learn(model, reporter)
     if not control.stop_requested:
@@ -38,6 +41,14 @@ def train(job: messages.Train, channel: Channel, control: Control, begin: Beginn
     _deliver(model, envs, channel)
     channel.send(messages.Finished(reason=_reason(model, reporter, control)))
     envs.close()
+
+
+def _written_reward(job: messages.Train, channel: Channel) -> WrittenReward | None:
+    if job.reward is None:
+        return None
+    if (why := why_one_by_one(job.setup, job.n_envs)) is not None and not job.resume:
+        channel.send(messages.Noted(event_type="engine", message=why))
+    return WrittenReward(job.reward.code, job.reward.components)
 
 
 def _begin(
@@ -52,6 +63,8 @@ def _begin(
         reporter = Reporter(job, envs, channel, control)
         reporter.init_callback(model)
         channel.send(started)
+        if (more_cores := settle_threads(model)) is not None:
+            channel.send(messages.Noted(event_type="engine", message=more_cores))
         return model, reporter
     restored = restore(
         begin.checkpoint,
@@ -84,7 +97,7 @@ def _learn(model: BaseAlgorithm, reporter: Reporter) -> None:
             )
     except StopRequestedError:
         pass
-    except Exception:
+    except BaseException:
         reporter.give_up()
         raise
     reporter.finish()

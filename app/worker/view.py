@@ -11,9 +11,7 @@ from app.worker.models import build_for_playing, load_weights
 from app.worker.pipeline import make_evaluation_envs, the_environment
 from app.worker.playing import Player
 from app.worker.rendering import draw, to_jpeg
-
-_USUAL_FPS = 30
-"""How many steps a second look natural where the environment doesn't say."""
+from app.worker.stage import Recorder, pace
 
 
 def view(job: messages.View, channel: Channel, control: Control) -> None:
@@ -22,16 +20,19 @@ def view(job: messages.View, channel: Channel, control: Control) -> None:
     stage = the_environment(envs)
     show = _Show(build_for_playing(job.setup, envs), envs)
     control.weights_arrived.wait()
-    speed = stage.metadata.get("render_fps", _USUAL_FPS)
-    steps_per_frame = max(1, round(speed / job.fps))
+    steps_per_frame, fps = pace(stage, job.fps)
+    recorder = Recorder(channel, control, fps)
     due = time.monotonic()
     while not control.stop_requested:
         if control.paused and show.has_begun:
             control.wait_while_paused(lambda: None)
         if taken := control.take_weights():
             show.learn_from(*taken)
+        is_first = show.is_over
         header = show.advance(steps_per_frame)
-        channel.send_picture(header, to_jpeg(draw(stage)))
+        picture = draw(stage)
+        channel.send_picture(header, to_jpeg(picture))
+        recorder.see(picture, header, is_first=is_first, is_over=show.is_over)
         due = max(due + 1 / job.fps, time.monotonic())
         time.sleep(max(0.0, due - time.monotonic()))
     channel.send(messages.Finished(reason="stopped"))
@@ -46,9 +47,10 @@ class _Show:
         self._envs = envs
         self._player = Player(model, envs, deterministic=False)
         self._trained_episodes = 0
+        self.is_over = True
+        """Whether the next step begins an episode."""
         self._step = 0
         self._reward = self._return = 0.0
-        self._over = True
 
     @property
     def has_begun(self) -> bool:
@@ -62,15 +64,15 @@ class _Show:
 
     def advance(self, steps: int) -> messages.FrameHeader:
         """Play some steps, or up to the end of the episode, and say where it stands."""
-        if self._over:
+        if self.is_over:
             self._begin()
         for _ in range(steps):
             step = self._player.step()
             self._step += 1
             self._reward = step.reward
             self._return += step.reward
-            self._over = step.is_over
-            if self._over:
+            self.is_over = step.is_over
+            if self.is_over:
                 break
         return messages.FrameHeader(
             kind="training",
@@ -83,4 +85,4 @@ class _Show:
 
     def _begin(self) -> None:
         self._player.begin()
-        self._step, self._reward, self._return, self._over = 0, 0.0, 0.0, False
+        self._step, self._reward, self._return, self.is_over = 0, 0.0, 0.0, False

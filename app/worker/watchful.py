@@ -12,6 +12,8 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
+from app.worker.user_code import UserCodeError
+
 _NOT_THE_ENVIRONMENT = (
     "app.worker",
     "stable_baselines3",
@@ -52,7 +54,7 @@ class Watchful(VecEnvWrapper):
         self._began[:] = self._step
         try:
             observations = self.venv.reset()
-        except MemoryError:
+        except (MemoryError, UserCodeError):
             raise
         except Exception as error:
             raise self._explained(error, "reset") from error
@@ -68,7 +70,7 @@ class Watchful(VecEnvWrapper):
         self._step += 1
         try:
             observations, rewards, dones, infos = self.venv.step_wait()
-        except MemoryError:
+        except (MemoryError, UserCodeError):
             raise
         except Exception as error:
             raise self._explained(error, "step") from error

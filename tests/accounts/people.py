@@ -13,10 +13,18 @@ _NUMBERS = count(1)
 _ADDRESSES = count(1)
 
 
+_NOTHING_KEPT = httpx.Limits(max_keepalive_connections=0)
+
+
 def client(url: str, **more: Any) -> httpx.Client:
     """A browser or a program that keeps no connection open, so that nobody has to close it."""
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.Client(base_url=url, limits=limits, timeout=30, **more)
+    return httpx.Client(base_url=url, limits=_NOTHING_KEPT, timeout=30, **more)
+
+
+def stranger(url: str, address: str, **more: Any) -> httpx.Client:
+    """Somebody who asks from an address of their own, and is counted by it."""
+    home = httpx.HTTPTransport(local_address=address, limits=_NOTHING_KEPT)
+    return client(url, transport=home, **more)
 
 
 class Someone:

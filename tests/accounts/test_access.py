@@ -40,12 +40,22 @@ API: dict[str, tuple[int, ...]] = {
     "GET /docs": SIGNED_IN,
     "GET /openapi.json": SIGNED_IN,
     "GET /environments": SIGNED_IN,
+    "GET /environments/custom": SIGNED_IN,
+    # Names that nobody has, and code that can't be used: who has which is tried in
+    # tests/app/test_custom_environments.py.
+    "POST /environments/custom": (401, 422, 422, 422, 422, 403, 422),
+    "POST /environments/custom/check": (401, 422, 422, 422, 422, 403, 422),
+    "GET /environments/custom/{name}": (401, 404, 404, 404, 404, 404, 404),
+    "POST /environments/custom/{name}/versions": (401, 422, 422, 422, 422, 403, 422),
+    "PATCH /environments/custom/{name}": (401, 422, 422, 422, 422, 403, 422),
+    "DELETE /environments/custom/{name}": (401, 404, 404, 404, 404, 403, 404),
     "GET /environments/{env_id:path}": SIGNED_IN,
     "GET /environments/{env_id:path}/preview.png": SIGNED_IN,
     "GET /algorithms": SIGNED_IN,
     "GET /presets": SIGNED_IN,
     # A body that can't be used, so that nothing comes of it: 422 is what a member is told.
     "POST /runs": (401, 422, 422, 422, 422, 403, 422),
+    "POST /runs/import": (401, 403, 422, 422, 422, 403, 422),
     "GET /runs": SIGNED_IN,
     "GET /runs/{run_id}": MAY_LOOK,
     "PATCH /runs/{run_id}": may_change(200),
@@ -54,18 +64,66 @@ API: dict[str, tuple[int, ...]] = {
     "POST /runs/{run_id}/pause": may_change(409),
     "POST /runs/{run_id}/resume": may_change(409),
     "POST /runs/{run_id}/stop": may_change(202),
+    "POST /runs/{run_id}/branch": may_change(409),
     "GET /groups/{group_id}": (401, 404, 404, 404, 404, 404, 404),
+    "GET /compare": MAY_LOOK,
+    "GET /compare/export": MAY_LOOK,
+    "GET /runs/{run_id}/lineage": MAY_LOOK,
     "GET /runs/{run_id}/config": MAY_LOOK,
     "GET /runs/{run_id}/metrics": MAY_LOOK,
+    "GET /runs/{run_id}/export": MAY_LOOK,
     "GET /runs/{run_id}/events": MAY_LOOK,
     "GET /runs/{run_id}/stream": MAY_LOOK,
     "GET /runs/{run_id}/events/stream": MAY_LOOK,
     "GET /runs/{run_id}/frame.jpg": MAY_LOOK_IN_VAIN,
+    "GET /runs/{run_id}/insights": MAY_LOOK,
+    "GET /runs/{run_id}/report": MAY_LOOK,
     "GET /runs/{run_id}/artifacts": MAY_LOOK,
     "GET /runs/{run_id}/artifacts/{name}": MAY_LOOK,
+    "PATCH /runs/{run_id}/artifacts/{name}": may_change(404),
+    "POST /runs/{run_id}/publish": may_change(409),
+    # A name that no repository has: nobody is asked for it.
+    "POST /hub/pull": (401, 422, 422, 422, 422, 403, 422),
+    "GET /runs/{run_id}/publish": MAY_LOOK_IN_VAIN,
+    "GET /runs/{run_id}/publish/preview": (401, 403, 403, 409, 409, 409, 409),
+    # Previews of nobody: whose they are is tried in tests/app/test_previews_api.py.
+    "POST /previews": (401, 422, 422, 422, 422, 403, 422),
+    "GET /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
+    "PATCH /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
+    "DELETE /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
+    "POST /previews/{preview_id}/step": (401, 403, 404, 404, 404, 403, 404),
+    "POST /previews/{preview_id}/back": (401, 403, 404, 404, 404, 403, 404),
+    "POST /previews/{preview_id}/reset": (401, 403, 404, 404, 404, 403, 404),
+    "POST /previews/{preview_id}/hold": (401, 403, 404, 404, 404, 403, 404),
+    "POST /previews/{preview_id}/demonstration": (401, 403, 404, 404, 404, 403, 404),
+    "WS /previews/{preview_id}/frames": (401, 404, 404, 404, 404, 404, 404),
+    "GET /reward/templates": SIGNED_IN,
+    "POST /reward/check": (401, 422, 422, 422, 422, 403, 422),
+    # Without its environment a question makes no sense.
+    "GET /reward/versions": (401, 422, 422, 422, 422, 422, 422),
+    "POST /reward/versions": (401, 422, 422, 422, 422, 403, 422),
+    "POST /reward/format": (401, 403, 200, 200, 200, 403, 200),
+    "GET /demonstrations": SIGNED_IN,
+    "GET /demonstrations/{demonstration_id}": (401, 404, 404, 404, 404, 404, 404),
+    "DELETE /demonstrations/{demonstration_id}": (401, 403, 404, 404, 404, 403, 404),
+    "GET /runs/{run_id}/clips": MAY_LOOK,
+    "GET /runs/{run_id}/clips/{timesteps}": MAY_LOOK_IN_VAIN,
+    "POST /runs/{run_id}/evolutions": may_change(409),
+    "GET /runs/{run_id}/evolutions": MAY_LOOK,
+    "POST /runs/{run_id}/evaluations": may_change(409),
+    "GET /runs/{run_id}/evaluations": MAY_LOOK,
+    "GET /runs/{run_id}/evaluations/latest": MAY_LOOK_IN_VAIN,
+    "GET /runs/{run_id}/evaluations/{evaluation_id}": MAY_LOOK_IN_VAIN,
+    "PATCH /runs/{run_id}/evaluations/{evaluation_id}": may_change(404),
+    "POST /runs/{run_id}/evaluations/{evaluation_id}/cancel": may_change(404),
+    "GET /runs/{run_id}/evaluations/{evaluation_id}/video": MAY_LOOK_IN_VAIN,
+    "GET /runs/{run_id}/evaluations/{evaluation_id}/replay": MAY_LOOK_IN_VAIN,
+    "POST /runs/{run_id}/recordings": may_change(409),
+    "GET /runs/{run_id}/recordings": MAY_LOOK,
     # Bodies that can't be used again: what matters is that these are open to all.
     "POST /auth/register": (422, 422, 422, 422, 422, 403, 422),
     "POST /auth/login": (422, 422, 422, 422, 422, 403, 422),
+    "POST /auth/reset": (422, 422, 422, 422, 422, 403, 422),
     "POST /auth/logout": (204, 204, 204, 204, 204, 403, 204),
     "GET /me": SIGNED_IN,
     "PATCH /me": (401, 200, 200, 200, 200, 403, 200),
@@ -82,6 +140,7 @@ API: dict[str, tuple[int, ...]] = {
     "PATCH /admin/lab": ADMINS,
     "GET /admin/people": ADMINS,
     "PATCH /admin/people/{person_id}": (401, 403, 403, 403, 404, 403, 403),
+    "POST /admin/people/{person_id}/reset": (401, 403, 403, 403, 404, 403, 403),
     "GET /admin/invitations": ADMINS,
     "POST /admin/invitations": (401, 403, 403, 403, 201, 403, 403),
     "DELETE /admin/invitations/{invitation_id}": (401, 403, 403, 403, 404, 403, 403),
@@ -92,8 +151,22 @@ API: dict[str, tuple[int, ...]] = {
 BODIES: dict[str, Any] = {
     "POST /runs": {},
     "PATCH /runs/{run_id}": {"notes": "seen"},
+    "PATCH /runs/{run_id}/artifacts/{name}": {"pinned": True},
+    "POST /runs/{run_id}/publish": {"repo_id": "x", "token": "t"},
+    "POST /hub/pull": {"repo_id": "x"},
+    "POST /runs/{run_id}/branch": {"reward_code": None},
+    "POST /previews": {},
+    "POST /reward/check": {},
+    "POST /reward/versions": {},
+    "POST /reward/format": {"code": "x=1"},
+    "PATCH /previews/{preview_id}": {},
+    "POST /previews/{preview_id}/step": {},
+    "POST /previews/{preview_id}/hold": {"actions": [0]},
+    "POST /runs/{run_id}/evaluations": {},
+    "PATCH /runs/{run_id}/evaluations/{evaluation_id}": {"pinned": True},
     "POST /auth/register": {},
     "POST /auth/login": {},
+    "POST /auth/reset": {},
     "PATCH /me": {},
     "POST /me/tokens": {"name": "t"},
     "PATCH /admin/lab": {},
@@ -124,12 +197,16 @@ class Visitors:
     def ask(self, route: str, visitor: str) -> int:
         method, path = route.split(" ")
         has_effect = method != "GET" and "{run_id}" in path
-        values = {"env_id": "CartPole-v1", "name": "config.json"}
+        values = {"env_id": "CartPole-v1", "name": "config.json", "timesteps": "0"}
         if "{run_id}" in path:
             values["run_id"] = self.owner.create_run() if has_effect else self.run_id
         path = re.sub(r"{(\w+)[^}]*}", lambda found: values.get(found[1], "nothing"), path)
         if route == "GET /presets":
             path += "?env_id=CartPole-v1&algorithm=PPO"
+        if route == "GET /reward/templates":
+            path += "?env_id=CartPole-v1"
+        if path.startswith("/compare"):
+            path += f"?runs={self.run_id}"
         if method == "WS":
             return self.look(path, visitor)
         if route == "POST /auth/logout" and visitor not in {"anonymous", "reader", "writer"}:
@@ -199,15 +276,23 @@ def _routes(routes: Sequence[BaseRoute]) -> Iterator[str]:
 
 PAGES: dict[str, tuple[int, ...]] = {
     # Anonymous, member, administrator.
-    "GET /": (303, 307, 307),
+    "GET /": (303, 200, 200),
+    "GET /frame.js": (303, 200, 200),
+    "GET /signs.js": (303, 200, 200),
     "GET /train": (303, 200, 200),
     "GET /runs": (303, 200, 200),
     "GET /runs/{run_id}": (303, 200, 200),
+    "GET /compare": (303, 200, 200),
+    "GET /environments/{env_id:path}": (303, 200, 200),
+    "GET /write": (303, 200, 200),
+    "GET /write/{name}": (303, 200, 200),
     "GET /login": (200, 303, 303),
     "POST /login": (401, 401, 401),
     "POST /logout": (303, 303, 303),
     "GET /register": (200, 200, 200),
     "POST /register": (422, 422, 422),
+    "GET /reset": (200, 200, 200),
+    "POST /reset": (422, 422, 422),
     "GET /auth/{provider}": (404, 404, 404),
     "GET /auth/{provider}/callback": (400, 400, 400),
     "POST /auth/finish": (400, 400, 400),
@@ -286,6 +371,28 @@ def test_a_run_is_shared_with_people_who_exist(member: Someone) -> None:
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, "shared_with")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"shared_with": ["nobody@example.org"]}, "shared_with"),
+        ({"name": "  "}, "name"),
+        ({"tags": ["x" * 300]}, "tags.0"),
+        ({"total_timesteps": 0}, "total_timesteps"),
+    ],
+)
+def test_a_change_that_is_refused_in_part_changes_nothing(
+    member: Someone, wrong: dict[str, Any], field: str
+) -> None:
+    run_id = member.create_run()
+    before = member.api.get(f"/runs/{run_id}").json()
+    good = {"total_timesteps": 200_000, "name": "X", "visibility": "everyone"}
+
+    answer = member.api.patch(f"/runs/{run_id}", json={**good, **wrong})
+
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
+    assert member.api.get(f"/runs/{run_id}").json() == before
+
+
 def test_a_foreign_policy_can_not_be_begun_with(member: Someone, other: Someone) -> None:
     run_id = member.create_run()
 
@@ -305,6 +412,21 @@ def test_a_viewer_who_becomes_a_member_may_work(admin: Someone, member: Someone)
     admin.api.patch(f"/admin/people/{person_id}", json={"role": "member"})
 
     assert member.api.post("/runs", json=body).status_code == 201
+
+
+@pytest.mark.parametrize("nothing", [{}, {"role": None, "blocked": None}])
+def test_a_change_of_nothing_leaves_a_person_as_they_are(
+    admin: Someone, member: Someone, nothing: dict[str, None]
+) -> None:
+    person_id = member.me["id"]
+    noted = admin.api.get("/admin/audit").json()["items"]
+
+    answer = admin.api.patch(f"/admin/people/{person_id}", json=nothing)
+    own_answer = member.api.patch("/me", json={})
+
+    assert (answer.status_code, answer.json()["role"]) == (200, "member")
+    assert (own_answer.status_code, own_answer.json()["id"]) == (200, person_id)
+    assert admin.api.get("/admin/audit").json()["items"] == noted
 
 
 def test_limits_keep_runs_waiting_and_full_shares_from_growing(

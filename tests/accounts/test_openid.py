@@ -6,7 +6,7 @@ import httpx
 import pytest
 from joserfc.jwk import RSAKey
 
-from tests.accounts.people import PASSWORD, Someone, client
+from tests.accounts.people import PASSWORD, Someone, client, stranger
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_running
 from tests.conftest import free_port
 from tests.lab_server import LabServer
@@ -210,11 +210,66 @@ def test_a_way_back_works_once_and_in_the_browser_that_left(lab: LabServer) -> N
     left, other = client(lab.url), client(lab.url)
     address = way_back(left)
 
+    kept = dict(left.cookies)
+
     assert other.get(address).status_code == 400
-    assert left.get(address).status_code == 400  # the attempt of the other used it up
-    assert left.get(way_back(left)).status_code == 303
+    assert left.get(address).status_code == 303
+    assert "lab_elsewhere" not in left.cookies
+    assert client(lab.url, cookies=kept).get(address).status_code == 400  # a copy of the cookie
+    way_back(left)
     assert left.get(address).status_code == 400
     assert left.get("/auth/oidc/callback?code=x&state=forged").status_code == 400
+
+
+def test_a_cookie_that_nobody_here_made_proves_nothing(lab: LabServer) -> None:
+    left = client(lab.url)
+    address = way_back(left)
+    kept = left.cookies["lab_elsewhere"]
+    changed = kept[:40] + ("A" if kept[40] != "A" else "B") + kept[41:]
+
+    for forged in (changed, "", "x", "é"):
+        headers = {"Cookie": f"lab_elsewhere={forged}".encode()}
+        assert httpx.get(address, headers=headers).status_code == 400
+        finish = httpx.post(f"{lab.url}/auth/finish", data={"password": "x"}, headers=headers)
+        assert finish.status_code == 400
+    # What was begun is not what was proven.
+    finish = left.post("/auth/finish", data={"code": "x"})
+    assert finish.status_code == 400
+
+
+def test_a_way_back_belongs_to_the_provider_that_was_left_for(lab: LabServer) -> None:
+    left = client(lab.url)
+    address = way_back(left, "oidc")
+
+    assert left.get(address.replace("/auth/oidc/", "/auth/github/")).status_code == 400
+
+
+def test_strangers_do_not_push_out_who_is_on_their_way(lab: LabServer) -> None:
+    left = client(lab.url)
+    address = way_back(left)
+    for number in range(1, 6):
+        with stranger(lab.url, f"127.0.50.{number}") as crowd:
+            for _ in range(210):
+                assert crowd.get("/auth/oidc").status_code == 303
+
+    assert left.get(address).status_code == 303
+
+
+def test_a_failed_sign_in_elsewhere_is_written(lab: LabServer, elsewhere: Provider) -> None:
+    elsewhere.lies = {"nonce": "another"}
+    browser = stranger(lab.url, "127.0.78.1")
+    sign_in(browser)
+    browser.get("/auth/oidc/callback?code=x&state=forged")
+    root = Someone(lab, "root@example.org")
+    root.login()
+
+    entries = root.api.get("/admin/audit?limit=10").json()["items"]
+
+    failed = [one for one in entries if one["action"] == "sign_in_failed"]
+    assert [(one["who"], one["subject"], one["data"]["reason"]) for one in failed[:2]] == [
+        ("nobody", "University", "broken_sign_in"),
+        ("nobody", "University", "provider_failed"),
+    ]
 
 
 def test_a_code_of_another_sign_in_is_refused_by_its_proof_key(

@@ -1,5 +1,6 @@
 import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -397,3 +398,30 @@ def test_without_accounts_nobody_plants_one_for_later(server: LabServer) -> None
     assert all("has no accounts" in answer.text for answer in answers)
     with sqlite3.connect(server.folder / "lab.db") as database:
         assert database.execute("select count(*) from people").fetchone() == (0,)
+
+
+_BROKEN_FORM = {
+    "content": b"--x\r\nContent-Disposition: form-data\r\n\r\nhello",
+    "headers": {"Content-Type": "multipart/form-data; boundary=x"},
+}
+
+
+@pytest.mark.parametrize("path", ["/login", "/register", "/reset"])
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [({"files": {"password": ("a.txt", b"hello")}}, 422), (_BROKEN_FORM, 400)],
+    ids=["a file", "a broken body"],
+)
+def test_a_form_that_nobody_can_read_is_answered_with_a_page(
+    guarded: LabServer, path: str, sent: dict[str, Any], status: int
+) -> None:
+    with client(guarded.url) as browser:
+        answer = browser.post(path, **sent)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "text/html; charset=utf-8",
+    )
+    assert "What was sent can't be read" in answer.text
+    assert f'href="{path}"' in answer.text
+    assert "UploadFile" not in answer.text

@@ -21,7 +21,6 @@ LONG: dict[str, Any] = {
     "hyperparameters": {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]},
     "start": True,
 }
-NO_WARM = {"RL_LAB_WARM_WORKERS": "0"}
 
 
 def the_worker(lab: LabServer) -> psutil.Process:
@@ -31,7 +30,7 @@ def the_worker(lab: LabServer) -> psutil.Process:
 
 
 def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(start_server: Start) -> None:
-    lab = start_server(**NO_WARM)
+    lab = start_server()
     run = lab.create(**LONG)
     shown = lab.wait_for_steps(run["id"], 5_000)
     lines = lab.api.get(f"/runs/{run['id']}/metrics").json()["items"]
@@ -50,7 +49,7 @@ def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(start_serv
 def test_a_killed_server_leaves_no_worker_and_marks_the_run(
     start_server: Start, tmp_path: Path
 ) -> None:
-    first = start_server(tmp_path / "lab", **NO_WARM)
+    first = start_server(tmp_path / "lab")
     run = first.create(**LONG)
     waiting = first.create(**LONG)
     first.wait_for_steps(run["id"], 5_000)
@@ -59,7 +58,7 @@ def test_a_killed_server_leaves_no_worker_and_marks_the_run(
 
     first.kill()
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
-    second = start_server(tmp_path / "lab", **NO_WARM)
+    second = start_server(tmp_path / "lab")
 
     assert second.get(run["id"])["status"] == "interrupted"
     assert "server ended" in second.get(run["id"])["error"]
@@ -82,7 +81,7 @@ def test_a_server_that_is_asked_to_end_keeps_the_models(
 
     assert "Traceback" not in output
     assert not any(is_alive(worker) for worker in workers)
-    again = start_server(tmp_path / "lab", **NO_WARM)
+    again = start_server(tmp_path / "lab")
     ended = again.get(run["id"])
     assert ended["status"] == "interrupted"
     assert "The model was kept" in ended["error"]
@@ -90,7 +89,7 @@ def test_a_server_that_is_asked_to_end_keeps_the_models(
 
 
 def test_a_silent_worker_is_ended_with_the_reason(start_server: Start) -> None:
-    lab = start_server(RL_LAB_WORKER_SILENCE="5", **NO_WARM)
+    lab = start_server(RL_LAB_WORKER_SILENCE="5")
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -103,7 +102,7 @@ def test_a_silent_worker_is_ended_with_the_reason(start_server: Start) -> None:
 
 
 def test_a_worker_out_of_memory_fails_alone(start_server: Start) -> None:
-    lab = start_server(RL_LAB_WORKER_MEMORY="512", **NO_WARM)
+    lab = start_server(RL_LAB_WORKER_MEMORY="512")
     huge = {"buffer_size": 5_000_000, "net_arch": [8]}
 
     ended = lab.train(algorithm="DQN", env_id="LunarLander-v3", hyperparameters=huge)
@@ -115,7 +114,7 @@ def test_a_worker_out_of_memory_fails_alone(start_server: Start) -> None:
 
 
 def test_a_full_disk_interrupts_the_run(start_server: Start) -> None:
-    lab = start_server(**NO_WARM)
+    lab = start_server()
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -151,7 +150,7 @@ def test_a_port_in_use_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_database_of_a_newer_version_is_refused(start_server: Start, tmp_path: Path) -> None:
-    start_server(tmp_path / "lab", **NO_WARM).terminate()
+    start_server(tmp_path / "lab").terminate()
     with sqlite3.connect(tmp_path / "lab" / "lab.db") as database:
         database.execute("UPDATE schema_version SET version = 99")
 

@@ -57,17 +57,17 @@ def test_a_run_is_steered_while_it_trains(server: LabServer) -> None:
 
 
 def test_a_budget_grows_while_a_run_trains_and_while_it_is_paused(server: LabServer) -> None:
-    run = server.create(hyperparameters=SMALL, total_timesteps=30_000, start=True)
+    run = server.create(hyperparameters=SMALL, total_timesteps=100_000, start=True)
     server.wait_for_steps(run["id"], 512)
 
     server.api.post(f"/runs/{run['id']}/pause")
     server.wait_for(run["id"], "paused")
-    answer = change(server, run["id"], total_timesteps=32_000)
+    answer = change(server, run["id"], total_timesteps=102_000)
     server.api.post(f"/runs/{run['id']}/resume")
     ended = server.wait_for(run["id"], "completed")
 
-    assert answer.json()["config"]["total_timesteps"] == 32_000
-    assert ended["timesteps"] >= 32_000
+    assert answer.json()["config"]["total_timesteps"] == 102_000
+    assert ended["timesteps"] >= 102_000
     assert ended["progress"] == 1
     updates = [line["updates"] for line in lines_of(server, run["id"])]
     assert updates == sorted(updates)

@@ -15,17 +15,25 @@ from app.training.config import RunConfig, RunRequest
 from app.worker.models import _FAST, settle_engine
 from tests.lab_server import LabServer
 
+CAN_DO_IT = "it does all that is asked for here"
+
 
 def config(**wishes: Any) -> RunConfig:
     request = {"env_id": "CartPole-v1", "algorithm": "PPO", **wishes}
     return RunConfig.from_request(RunRequest.model_validate(request))
 
 
-@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN"])
-def test_the_fast_engine_is_used_where_it_can_be(algorithm: str) -> None:
-    made = config(algorithm=algorithm)
+@pytest.mark.parametrize(
+    ("algorithm", "env_id"),
+    [
+        *((algorithm, "CartPole-v1") for algorithm in ("PPO", "A2C", "DQN")),
+        *((algorithm, "Pendulum-v1") for algorithm in ("SAC", "TD3", "TQC")),
+    ],
+)
+def test_the_fast_engine_is_used_where_it_can_be(algorithm: str, env_id: str) -> None:
+    made = config(algorithm=algorithm, env_id=env_id)
 
-    assert (made.engine, made.engine_used, made.engine_reason) == ("auto", "fast", None)
+    assert (made.engine, made.engine_used, made.engine_reason) == ("auto", "fast", CAN_DO_IT)
     assert made.setup().engine == "fast"
 
 
@@ -40,6 +48,14 @@ def test_the_fast_engine_is_used_where_it_can_be(algorithm: str) -> None:
         (
             {"env_id": "Pendulum-v1", "hyperparameters": {"use_sde": True}},
             "state-dependent noise (use_sde) is not in the fast engine",
+        ),
+        (
+            {"env_id": "Pendulum-v1", "algorithm": "SAC", "hyperparameters": {"use_sde": True}},
+            "state-dependent noise (use_sde) is not in the fast engine",
+        ),
+        (
+            {"env_id": "Pendulum-v1", "algorithm": "CrossQ"},
+            "CrossQ is not in the fast engine",
         ),
         (
             {"env_id": "CarRacing-v3"},
@@ -62,7 +78,7 @@ def test_sb3_is_used_for_the_rest_and_the_reason_is_kept(
 def test_sb3_can_be_asked_for() -> None:
     made = config(engine="sb3")
 
-    assert (made.engine_used, made.engine_reason) == ("sb3", None)
+    assert (made.engine_used, made.engine_reason) == ("sb3", "as asked for")
 
 
 def test_a_run_from_before_there_was_a_fast_engine_stays_with_sb3() -> None:
@@ -92,7 +108,7 @@ def test_a_worker_that_finds_other_observations_leaves_the_fast_engine() -> None
 @pytest.mark.parametrize(
     ("wishes", "engine", "sentence"),
     [
-        ({}, "fast", "Trains with the fast engine."),
+        ({}, "fast", f"Trains with the fast engine: {CAN_DO_IT}."),
         ({"engine": "sb3"}, "sb3", "Trains with Stable-Baselines3, as asked for."),
         (
             {"hyperparameters": {"layer_norm": True}},

@@ -5,6 +5,7 @@ import pytest
 from app.environment_finder import EnvironmentFinder
 from app.errors import UnknownEnvironmentError
 from app.training.backend import LocalWorker
+from app.training.workers import WorkerPool
 from app.worker import messages
 from storage.run_folder import RunsFolder
 
@@ -19,6 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     async def receive(_: LocalWorker) -> messages.NotDescribed:
         return messages.NotDescribed(is_known=False, why="")
 
+    monkeypatch.setattr(WorkerPool, "_check", lambda *_: None)
     monkeypatch.setattr(LocalWorker, "start", start)
     monkeypatch.setattr(LocalWorker, "receive", receive)
     monkeypatch.setattr(LocalWorker, "send", lambda _, order: orders.append(order))
@@ -29,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.fixture
 def finder(tmp_path: Path) -> EnvironmentFinder:
-    return EnvironmentFinder(RunsFolder(tmp_path), memory_mb=1_000)
+    return EnvironmentFinder(RunsFolder(tmp_path), WorkerPool(warm=0, memory_mb=1_000, helpers=0))
 
 
 async def test_what_is_not_there_is_looked_for_once(

@@ -59,9 +59,54 @@ async def test_own_names_are_let_in(host: str) -> None:
     assert (await ask(host=host))[0]["status"] == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::2]:80"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "",
+        "[::2]:80",
+        "localhost:@evil.example",
+        "localhost:evil.example",
+        "localhost/evil.example:80",
+        "[::1]evil.example",
+    ],
+)
 async def test_foreign_names_are_refused(host: str) -> None:
     assert (await ask(host=host))[0]["status"] == 403
+
+
+async def test_two_names_are_none() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    names = [(b"host", b"evil.example"), (b"host", b"localhost")]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": names}
+    await GUARD(scope, asyncio.Queue[Message]().get, send)
+
+    assert sent[0]["status"] == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_other_sites_embed_nothing_but_may_link_here(site: str) -> None:
+    image = {"sec_fetch_mode": "no-cors", "sec_fetch_dest": "image"}
+    frame = {"sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}
+    link = {"sec_fetch_mode": "navigate", "sec_fetch_dest": "document"}
+
+    asked = [
+        await ask(host="localhost", sec_fetch_site=come_from, **how)
+        for come_from, how in (
+            (site, image),
+            (site, frame),
+            (site, link),
+            ("same-origin", image),
+            ("none", link),
+        )
+    ]
+
+    assert [answer[0]["status"] for answer in asked] == [403, 403, 200, 200, 200]
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT", "OPTIONS"])
@@ -115,6 +160,16 @@ async def test_a_body_that_grows_too_large_is_refused() -> None:
 
     assert answer[0]["status"] == 413
     assert b"larger than 1 MiB" in answer[1]["body"]
+
+
+@pytest.mark.parametrize("path", ["/login", "/register", "/auth/finish", "/api/auth/login"])
+async def test_what_strangers_send_is_small(path: str) -> None:
+    said = await ask(method="POST", path=path, host="localhost", content_length="20000")
+    grown = await ask(method="POST", path=path, host="localhost", body=[b"&" * 10_000] * 2)
+    fine = await ask(method="POST", path=path, host="localhost", body=[b"&" * 10_000, b""])
+
+    assert [answer[0]["status"] for answer in (said, grown, fine)] == [413, 413, 200]
+    assert b"larger than 16 KiB" in grown[1]["body"]
 
 
 async def test_a_body_that_never_ends_is_not_waited_for() -> None:

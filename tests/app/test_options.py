@@ -68,7 +68,7 @@ def test_a_preset_fills_in_what_is_not_named() -> None:
     assert found.hyperparameters["gamma"] == 0.995
     assert found.n_envs == 32
     assert found.wrappers.normalize_reward
-    assert found.total_timesteps == 250_000
+    assert found.total_timesteps == 300_000
 
 
 def test_what_is_named_beside_a_preset_wins() -> None:

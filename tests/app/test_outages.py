@@ -19,7 +19,6 @@ Start = Callable[..., LabServer]
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 LONG: dict[str, Any] = {"total_timesteps": 5_000_000, "hyperparameters": SMALL, "start": True}
-SETTINGS = {"RL_LAB_WARM_WORKERS": "0"}
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def are_without_gaps(lines: list[dict[str, Any]]) -> bool:
 def test_a_full_disk_interrupts_a_run_that_goes_on_once_there_is_room(
     small_disk: Path, start_server: Start
 ) -> None:
-    lab = start_server(small_disk / "runs", **SETTINGS)
+    lab = start_server(small_disk / "runs")
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 5_000)
     path = lab.folder / run["id"] / "metrics.jsonl"
@@ -124,7 +123,7 @@ def test_a_full_disk_interrupts_a_run_that_goes_on_once_there_is_room(
 
 
 def test_a_lock_of_two_seconds_only_takes_two_seconds(start_server: Start) -> None:
-    lab = start_server(**SETTINGS)
+    lab = start_server()
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -139,9 +138,9 @@ def test_a_lock_of_two_seconds_only_takes_two_seconds(start_server: Start) -> No
 def test_a_locked_database_stops_no_run_and_everything_is_written_afterwards(
     start_server: Start,
 ) -> None:
-    lab = start_server(RL_LAB_WORKERS="2", **SETTINGS)
+    lab = start_server(RL_LAB_WORKERS="2")
     long = lab.create(**LONG)
-    short = lab.create(**{**LONG, "total_timesteps": 30_000})
+    short = lab.create(**{**LONG, "total_timesteps": 150_000})
     lab.wait_for_steps(long["id"], 1_000)
     lab.wait_for_steps(short["id"], 1_000)
 
@@ -169,7 +168,7 @@ def test_a_locked_database_stops_no_run_and_everything_is_written_afterwards(
 def test_what_is_asked_for_while_the_database_is_locked_happens_or_is_refused(
     start_server: Start,
 ) -> None:
-    lab = start_server(RL_LAB_WORKER_SILENCE="5", **SETTINGS)
+    lab = start_server(RL_LAB_WORKER_SILENCE="5")
     run = lab.create(**LONG)
     waiting = lab.create(total_timesteps=500, hyperparameters=SMALL)
     lab.wait_for_steps(run["id"], 1_000)
@@ -236,7 +235,7 @@ def test_without_any_good_checkpoint_a_run_says_so_and_loses_nothing(server: Lab
 
 
 def test_two_runs_outlive_their_server(start_server: Start, tmp_path: Path) -> None:
-    first = start_server(tmp_path / "lab", RL_LAB_WORKERS="2", **SETTINGS)
+    first = start_server(tmp_path / "lab", RL_LAB_WORKERS="2")
     ids = [first.create(**LONG, seed=seed)["id"] for seed in (1, 2)]
     for run_id in ids:
         first.wait_for_steps(run_id, 3_000)
@@ -245,7 +244,7 @@ def test_two_runs_outlive_their_server(start_server: Start, tmp_path: Path) -> N
 
     first.kill()
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
-    second = start_server(tmp_path / "lab", RL_LAB_WORKERS="2", **SETTINGS)
+    second = start_server(tmp_path / "lab", RL_LAB_WORKERS="2")
 
     for run_id in ids:
         assert second.get(run_id)["status"] == "interrupted"

@@ -20,13 +20,13 @@ QUICK_DQN = {"learning_starts": 200, "net_arch": [16], "batch_size": 32}
 SMALL_A2C = {"n_steps": 16, "net_arch": [16]}
 QUICK_SAC = {"learning_starts": 200, "net_arch": [16], "batch_size": 32, "buffer_size": 5_000}
 CASES = [
-    ("PPO", "CartPole-v1", SMALL, 20_000),
-    ("PPO", "LunarLander-v3", SMALL, 16_000),
-    ("A2C", "CartPole-v1", SMALL_A2C, 20_000),
-    ("A2C", "LunarLander-v3", SMALL_A2C, 16_000),
+    ("PPO", "CartPole-v1", SMALL, 60_000),
+    ("PPO", "LunarLander-v3", SMALL, 40_000),
+    ("A2C", "CartPole-v1", SMALL_A2C, 100_000),
+    ("A2C", "LunarLander-v3", SMALL_A2C, 60_000),
     ("DQN", "CartPole-v1", QUICK_DQN, 8_000),
-    ("SAC", "Pendulum-v1", QUICK_SAC, 1_000),
-    ("TD3", "Pendulum-v1", QUICK_SAC, 1_200),
+    ("SAC", "Pendulum-v1", QUICK_SAC, 4_000),
+    ("TD3", "Pendulum-v1", QUICK_SAC, 5_000),
 ]
 MODELS = {"PPO": PPO, "A2C": A2C, "DQN": DQN, "SAC": SAC, "TD3": TD3}
 
@@ -67,7 +67,7 @@ def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
     whole = server.train(**wishes)
 
     run = server.create(**wishes, start=True)
-    server.wait_for_steps(run["id"], steps // 2)
+    server.wait_for_steps(run["id"], steps // 4)
     act(server, run["id"], "stop")
     stopped = server.wait_for(run["id"], "stopped", "completed")
     assert stopped["status"] == "stopped", "it was too quick to be stopped"
@@ -91,7 +91,7 @@ def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
 
 
 def test_a_paused_run_waits_and_ends_as_if_it_never_had(server: LabServer) -> None:
-    wishes = {"hyperparameters": SMALL, "total_timesteps": 12_000, "seed": 9}
+    wishes = {"hyperparameters": SMALL, "total_timesteps": 60_000, "seed": 9}
     whole = server.train(**wishes)
 
     run = server.create(**wishes, start=True)
@@ -139,7 +139,7 @@ def test_a_completed_run_goes_on_once_it_is_extended(server: LabServer) -> None:
 
 
 def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(start_server: Start) -> None:
-    lab = start_server(RL_LAB_WARM_WORKERS="0")
+    lab = start_server()
     run = lab.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     lab.wait_for_steps(run["id"], 20_000)
     act(lab, run["id"], "pause")
@@ -168,14 +168,14 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(start_server:
 def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(
     start_server: Start, tmp_path: Path
 ) -> None:
-    first = start_server(tmp_path / "lab", RL_LAB_WARM_WORKERS="0")
+    first = start_server(tmp_path / "lab")
     run = first.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     first.wait_for_steps(run["id"], 20_000)
     act(first, run["id"], "pause")
     first.wait_for(run["id"], "paused")
     first.kill()
 
-    second = start_server(tmp_path / "lab", RL_LAB_WARM_WORKERS="0", RL_LAB_AUTO_RESUME="1")
+    second = start_server(tmp_path / "lab", RL_LAB_AUTO_RESUME="1")
     second.wait_for(run["id"], "running")
 
     messages = second.messages(run["id"])

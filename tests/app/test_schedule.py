@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import pytest
 
 from app.algorithms.catalogue import get_algorithm
@@ -66,6 +68,32 @@ def test_a_schedule_is_written_as_it_is_read(text: str) -> None:
     ],
 )
 def test_what_is_no_schedule_is_none(given: object) -> None:
+    assert read_schedule(given) is None
+
+
+class Unread(str):
+    """A text that nobody may take apart."""
+
+    def split(self, *_: object) -> list[str]:  # type: ignore[override]
+        raise AssertionError(self[:20])
+
+    def partition(self, _: str) -> tuple[str, str, str]:
+        raise AssertionError(self[:20])
+
+
+class Untouched:
+    """A point that nobody may look at."""
+
+    def __iter__(self) -> Iterator[float]:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"points": [Untouched()] * 21}, Unread("0:1," * 1_000), Unread(f"{'1' * 50_000} -> 0")],
+    ids=["points", "typed points", "a typed start"],
+)
+def test_what_is_far_too_long_is_put_away_unread(given: object) -> None:
     assert read_schedule(given) is None
 
 

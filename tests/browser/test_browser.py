@@ -2,6 +2,7 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -22,7 +23,7 @@ def start_training(page: Page, timesteps: str = "5,000,000") -> None:
 
 def stop_training(page: Page) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_label("Live feed").get_by_text("stopped")).to_be_visible(
+    expect(page.get_by_label("Live feed").get_by_text("stopped", exact=True)).to_be_visible(
         timeout=_PATIENCE_MS
     )
 
@@ -49,12 +50,14 @@ def test_train_watch_stop_and_keep_a_plain_model(visit: Visit) -> None:
         timeout=_PATIENCE_MS,
     )
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.lab-number')].every(e => e.innerText !== '-')",
+        "() => [...document.querySelectorAll('.is-metrics .lab-number')]"
+        ".every(number => number.innerText !== '-')",
         timeout=_PATIENCE_MS,
     )
     expect(page.get_by_label("Events").get_by_text("Training started.")).to_be_visible()
     expect(page.locator(".lab-stage-badge", has_text=re.compile(r"Reward .\d"))).to_be_visible()
-    expect(page.get_by_text(re.compile(r"\d s left|min"))).to_be_visible(timeout=_PATIENCE_MS)
+    left = page.get_by_label("Live feed").get_by_text(re.compile(r"\d s left|min"))
+    expect(left.first).to_be_visible(timeout=_PATIENCE_MS)
     stop_training(page)
 
     with page.expect_download() as download:
@@ -74,7 +77,7 @@ def test_a_reload_and_a_second_tab_show_the_same_picture(visit: Visit) -> None:
     second = visit.open("/train")
     second.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
     stop_training(second)
-    expect(page.get_by_label("Live feed").get_by_text("stopped")).to_be_visible()
+    expect(page.get_by_label("Live feed").get_by_text("stopped", exact=True)).to_be_visible()
 
     page.wait_for_timeout(500)
     for name in ("Mean reward", "Eps length", "Loss", "FPS"):
@@ -93,13 +96,10 @@ def test_a_tab_follows_a_run_that_another_one_starts(visit: Visit) -> None:
     stop_training(starting)
 
 
-def points(page: Page, label: str) -> list[int]:
-    """Return how many points each series of a chart holds in the browser."""
-    chart = page.get_by_role("img", name=label)
-    expect(chart).to_be_visible(timeout=_PATIENCE_MS)
-    element_id = str(chart.get_attribute("id")).removeprefix("c")
-    counts: list[int] = page.evaluate(f"getElement({element_id}).counts()")
-    return counts
+def counts(page: Page, selector: str) -> Any:
+    """Return how many points the charts hold in the browser."""
+    element_id = str(page.locator(selector).get_attribute("id")).removeprefix("c")
+    return page.evaluate(f"getElement({element_id}).counts()")
 
 
 def test_the_charts_hold_the_same_points_live_and_after_a_reload(
@@ -111,41 +111,16 @@ def test_the_charts_hold_the_same_points_live_and_after_a_reload(
         timeout=_PATIENCE_MS
     )
     page.wait_for_timeout(1_000)
-    live = points(page, "Reward over timesteps")
+    live = counts(page, ".lab-curves-box")
 
     page.reload()
     page.wait_for_timeout(1_500)
 
     newest = server.api.get("/runs").json()["items"][0]
-    # Episodes, their mean, and no evaluations.
-    assert live == [newest["episodes"], newest["episodes"], 0]
-    assert points(page, "Reward over timesteps") == live
-    assert points(page, "Reward of the last 100 episodes")[0] == min(100, newest["episodes"])
+    assert live["reward"] == newest["episodes"]
+    assert counts(page, ".lab-curves-box") == live
+    assert counts(page, ".lab-bars-box") == [min(100, newest["episodes"])]
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "100")
-
-
-@pytest.mark.parametrize("width", [1440, 1000, 390])
-def test_no_page_is_wider_than_the_screen(browser: Browser, server: LabServer, width: int) -> None:
-    visit = Visit(browser, server, width=width)
-    run = server.train(total_timesteps=300)
-
-    for path in ("/train", "/runs", f"/runs/{run['id']}", "/runs/nothing"):
-        page = visit.open(path)
-        page.wait_for_timeout(500)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    visit.close()
-
-
-def test_no_text_is_smaller_than_eleven_pixels(visit: Visit) -> None:
-    page = visit.open("/train")
-
-    small = page.evaluate("""() => [...document.querySelectorAll('body *')]
-        .filter(e => e.offsetParent)
-        .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
-        .filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)
-        .map(e => e.outerHTML.slice(0, 80))""")
-
-    assert small == []
 
 
 def test_the_theme_is_remembered(visit: Visit) -> None:
@@ -182,7 +157,8 @@ def test_everything_can_be_reached_by_keyboard(visit: Visit) -> None:
             page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel")
         )
 
-    assert any(text and "LunarLander-v3" in text for text in reached)
+    # Environments are one choice: the arrow keys move within it.
+    assert any(text and "CartPole-v1" in text for text in reached)
     assert any(text and text.strip().lower() == "train" for text in reached)
 
 
@@ -199,7 +175,7 @@ def test_a_page_comes_back_after_the_server_restarted(
     lab.restart()
 
     # Nobody presses reload: the page finds the server by itself.
-    expect(page.get_by_label("Live feed").get_by_text("interrupted")).to_be_visible(
+    expect(page.get_by_label("Live feed").get_by_text("interrupted", exact=True)).to_be_visible(
         timeout=_PATIENCE_MS
     )
     expect(page.get_by_role("alert").get_by_text("The server ended")).to_be_visible()

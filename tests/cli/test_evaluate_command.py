@@ -99,12 +99,31 @@ def test_a_checkpoint_is_evaluated_like_the_policy_taken_with_it(trained: Traine
     assert of_first["returns"] != of_policy["returns"]
 
 
-def test_a_single_episode_has_no_spread(trained: TrainedLab) -> None:
-    output, found = evaluate(trained, "--episodes", "1")
+def test_a_single_episode_has_no_spread_and_is_judged_by_code_too(
+    trained: TrainedLab, tmp_path: Path
+) -> None:
+    judge = tmp_path / "judge.py"
+    judge.write_text("def evaluate(episode):\n    return {'twice': 2 * episode.length}\n")
 
+    output, found = evaluate(trained, "--episodes", "1", "--code", str(judge))
+
+    assert found["custom"] == {"twice": 2 * found["lengths"][0]}
+    assert f"twice         {2 * found['lengths'][0]:,.2f}" in output
     assert found["std_return"] is None
     assert found["ci95"] is None
     assert "95 % interval - to -" in output
+
+
+def test_code_that_can_not_work_is_refused(trained: TrainedLab, tmp_path: Path) -> None:
+    judge = tmp_path / "judge.py"
+
+    missing = trained.command("evaluate", trained.run_ids[0], "--code", str(judge))
+    judge.write_text("def evaluate(episode) return 1")
+    broken = trained.command("evaluate", trained.run_ids[0], "--code", str(judge))
+
+    assert (missing[0], broken[0]) == (2, 2)
+    assert "can't be read: No such file or directory." in missing[1]
+    assert "code, line 1: Python can't read this" in broken[1]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import httpx
 import pytest
 from nicegui import core, ui
 from nicegui.testing import User
-from nicegui.testing.user_interaction import UserInteraction
 
 from app.environments.catalogue import CATALOGUE
+from components.form_memory import FormMemory
+from components.run_table import RunTable
 
 pytestmark = pytest.mark.slow
 
@@ -24,14 +25,6 @@ async def eventually(user: User, text: str, *, within: float = 60) -> None:
         else:
             return
     await user.should_see(text)
-
-
-async def wait_for_label(user: User, text: str) -> None:
-    for _ in range(100):
-        if any(label.text == text for label in user.find(kind=ui.label).elements):
-            return
-        await asyncio.sleep(0.1)
-    raise AssertionError(f"no label says {text!r}")
 
 
 def field_of(user: User, name: str) -> ui.input:
@@ -133,7 +126,7 @@ def train_button(user: User) -> ui.button:
     ("field", "text", "problem"),
     [
         ("learning_rate", "0", "learning_rate must be a number from 1e-08 to 1, got 0."),
-        ("learning_rate", "fast", "learning_rate must be a number"),
+        ("learning_rate", "fast", "Learning rate: a number from 1e-08 to 1, or 0.001 -> 0."),
         ("Total_timesteps", "-5", "total_timesteps must be at least 1, got -5."),
         ("Total_timesteps", "1e12", "at most 1,000,000,000"),
         ("Parallel_envs", "0", "n_envs must be at least 1"),
@@ -151,6 +144,40 @@ async def test_a_wrong_value_is_named_under_its_field(
 
     assert problem in (field_of(user, field).error or "")
     assert not train_button(user).enabled
+
+
+async def test_every_wrong_value_is_named_under_its_own_field(user: User) -> None:
+    await user.open("/train")
+
+    type_into(user, "Total_timesteps", "-5")
+    type_into(user, "Seed", "x")
+    type_into(user, "learning_rate", "fast")
+    type_into(user, "gamma", "2")
+
+    for field in ("Total_timesteps", "Seed", "learning_rate", "gamma"):
+        assert field_of(user, field).error
+    assert not train_button(user).enabled
+
+    type_into(user, "Seed", "1")
+
+    assert not field_of(user, "Seed").error
+    assert field_of(user, "Total_timesteps").error
+
+
+async def test_what_a_tab_kept_of_the_form_comes_back(user: User) -> None:
+    await user.open("/train")
+    typed = {"total_timesteps": "4,321", "hyperparameters.gamma": "2", "seed": 7, "nothing": "x"}
+    kept = {"env": "CartPole-v1", "algorithm": "A2C", "preset": "", "typed": typed}
+
+    user.find(kind=FormMemory).trigger("recall", kept)
+
+    assert field_of(user, "Total_timesteps").value == "4,321"
+    assert field_of(user, "Seed").value == ""
+    assert field_of(user, "gamma").error
+    await user.should_see("A2C on CartPole-v1")
+    (memory,) = user.find(kind=FormMemory).elements
+    changed = {"total_timesteps": "4,321", "hyperparameters.gamma": "2"}
+    assert memory.props["draft"] == {**kept, "typed": changed}
 
 
 async def test_each_algorithm_offers_its_own_hyperparameters(user: User) -> None:
@@ -195,8 +222,11 @@ async def test_training_shows_numbers_and_ends_in_the_log_and_the_list(user: Use
     assert float(mean.text) > 0
 
     await user.open("/runs")
-    await user.should_see("My first run")
-    await user.should_see("completed")
+    await user.should_see(kind=RunTable, retries=50)
+    (table,) = user.find(kind=RunTable).elements
+    assert [(row["name"], row["status"]) for row in table.props["rows"]] == [
+        ("My first run", "completed")
+    ]
 
 
 async def test_a_second_visitor_sees_the_same_run(user: User) -> None:
@@ -230,36 +260,14 @@ async def test_a_run_that_does_not_exist_is_said_so(user: User) -> None:
     await user.open("/runs/0123456789ab")
 
     await user.should_see("There is no run '0123456789ab'.")
+    await user.should_see("All runs")
+    await user.should_see("Train a new one")
 
 
 async def test_the_list_of_runs_begins_empty(user: User) -> None:
     await user.open("/runs")
 
     await user.should_see("No runs yet")
-
-
-async def test_a_run_can_be_renamed_deleted_and_brought_back(user: User) -> None:
-    await user.open("/train")
-    type_into(user, "Total_timesteps", "500")
-    user.find(kind=ui.button, content="Train").click()
-    await eventually(user, "Training complete")
-    await user.open("/runs")
-    await user.should_see("PPO on CartPole-v1")
-
-    user.find(kind=ui.button, content="Rename").click()
-    await user.should_see(kind=ui.dialog)
-    (field,) = user.find(kind=ui.input).elements
-    field.set_value("Renamed")
-    saves = user.find(kind=ui.button, content="Rename").elements
-    (save,) = (button for button in saves if "lab-primary" in button.classes)
-    UserInteraction(user, {save}, "Rename").click()
-    await wait_for_label(user, "Renamed")
-
-    user.find(kind=ui.button, content="Delete").click()
-    await eventually(user, "Renamed was deleted.")
-    await user.should_see("No runs yet")
-    user.find(kind=ui.button, content="Undo").click()
-    await user.should_not_see("No runs yet")
 
 
 @pytest.mark.slow

@@ -145,3 +145,22 @@ def test_the_filter_fits_what_the_kernel_takes() -> None:
 
 def test_an_attack_that_is_stopped_is_no_open_door(tmp_path: Path) -> None:
     assert "read" not in canary.open_doors(str(tmp_path / "missing"), os.getpid(), 1)
+
+
+@LINUX_ONLY
+def test_a_film_can_be_made_behind_the_lock() -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]);"
+        "import app.worker, app.environments, app.algorithms;"
+        "from app.worker import sandbox;"
+        "sandbox.lock_down(app.worker.__path__, memory_mb=3072);"
+        "import numpy as np; from app.worker.film import Film;"
+        "film = Film(25); [film.add(np.full((401, 601, 3), i, np.uint8)) for i in range(60)];"
+        "content = film.finish(); print(film.width, film.height, content[4:8], len(content) > 1000)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path.cwd())], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout.strip() == "600 400 b'ftyp' True", done.stderr

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from peewee import Database
 
-from storage import audit, invitations, lab_settings, people, runs, sessions, tokens
+from storage import audit, invitations, lab_settings, people, resets, runs, sessions, tokens
 from storage.account_records import PersonRecord, Role, TokenScope
 from storage.database import Address, open_database
 from storage.errors import (
@@ -51,6 +51,12 @@ def test_there_is_always_an_administrator() -> None:
             people.change_person(admin.id, **change)
 
     assert people.get_person(admin.id) == admin
+
+
+def test_who_is_changed_in_nothing_stays_as_they_are() -> None:
+    person = add()
+
+    assert people.change_person(person.id) == person
 
 
 def test_nobody_is_changed_who_does_not_exist() -> None:
@@ -152,10 +158,11 @@ def test_a_database_from_before_accounts_is_brought_up_to_date(
     address: Address, database: Database
 ) -> None:
     run = runs.create_run(name="old", env_id="CartPole-v1", algorithm="PPO", config={})
-    for table in ("audit", "sessions", "tokens", "identities", "people", "invitations"):
+    for table in ("audit", "resets", "sessions", "tokens", "identities", "people", "invitations"):
         database.execute_sql(f"DROP TABLE {table}")
     database.execute_sql("DROP TABLE lab_settings")
-    for column in ("visibility", "shared_json"):
+    database.execute_sql("DROP INDEX runs_history")
+    for column in ("visibility", "shared_json", "best_evaluation", "score", "sketch_json"):
         database.execute_sql(f"ALTER TABLE runs DROP COLUMN {column}")
     SchemaRow.update(version=1).execute()
     database.close()
@@ -165,3 +172,42 @@ def test_a_database_from_before_accounts_is_brought_up_to_date(
     assert runs.get_run(run.id) == run
     assert add().role is Role.ADMIN
     again.close()
+
+
+def test_old_and_too_many_attempts_of_strangers_go_and_what_people_did_stays() -> None:
+    def names() -> list[str]:
+        return [entry.who for entry in reversed(audit.list_entries())]
+
+    now = datetime.now(UTC)
+    for who, action in (
+        ("ada", "signed_in"),
+        ("eve1", "sign_in_failed"),
+        ("eve2", "registration_refused"),
+        ("eve3", "sign_in_failed"),
+    ):
+        audit.add_entry(action, who=who)
+
+    audit.forget_old(now, most_attempts=2)
+    assert names() == ["ada", "eve2", "eve3"]
+    audit.forget_old(now + timedelta(days=31))
+    assert names() == ["ada"]
+    audit.forget_old(now + timedelta(days=366))
+    assert names() == []
+
+
+def test_a_new_password_is_set_once_and_with_the_newest_code() -> None:
+    person = add()
+    for digest in ("old", "new"):
+        resets.add_reset(person.id, digest, created_by="root", expires_at=TOMORROW)
+
+    assert resets.use_reset("old", password_hash="x") is None
+    found = resets.find_reset("new")
+    assert found is not None
+    assert (found.person_id, found.created_by) == (person.id, "root")
+    changed = resets.use_reset("new", password_hash="another")
+    assert changed is not None
+    assert changed.password_hash == "another"
+    assert resets.use_reset("new", password_hash="x") is None
+    resets.add_reset(person.id, "late", created_by="root", expires_at=TOMORROW)
+    resets.forget_expired(TOMORROW)
+    assert resets.find_reset("late") is None

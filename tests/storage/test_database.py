@@ -103,7 +103,8 @@ def test_a_lab_from_before_accounts_keeps_its_runs_and_their_logs(tmp_path: Path
     events.add_event(run_id, "note", "from before")
     first.close()
     with sqlite3.connect(path) as older:
-        for column in ("visibility", "shared_json"):
+        older.execute("DROP INDEX runs_history")
+        for column in ("visibility", "shared_json", "best_evaluation", "score", "sketch_json"):
             older.execute(f"ALTER TABLE runs DROP COLUMN {column}")
         older.execute("UPDATE schema_version SET version = 1")
     older.close()

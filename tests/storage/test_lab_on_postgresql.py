@@ -17,7 +17,6 @@ def test_a_whole_lab_works_on_postgresql(
         RL_LAB_DATABASE=postgresql_server,
         RL_LAB_AUTH="on",
         RL_LAB_BCRYPT_COST="4",
-        RL_LAB_WARM_WORKERS="0",
     )
     person = Someone(lab, "ada@example.org").register()
     run_id = person.create_run(tags=["first"])

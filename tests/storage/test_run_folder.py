@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
-from storage.run_folder import RunsFolder, write_atomically
+from storage.run_folder import RunsFolder, is_own_file, write_atomically
 
 
 def test_a_runs_folder_has_one_owner(tmp_path: Path) -> None:
@@ -21,6 +21,21 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(RunsFolderNotWritableError, match="can't be written"):
         RunsFolder(tmp_path / "file" / "runs").claim()
+
+
+def test_a_link_to_somewhere_else_is_no_file_of_a_run(tmp_path: Path) -> None:
+    folder = RunsFolder(tmp_path / "runs").run("abc")
+    folder.create({"seed": 1})
+    (tmp_path / "secret").write_text("not for everybody")
+    folder.config.unlink()
+    folder.config.symlink_to(tmp_path / "secret")
+    evaluations = folder.evaluations_path
+    evaluations.mkdir()
+    (evaluations / "1.mp4").symlink_to(tmp_path / "secret")
+
+    assert folder.artifacts() == {}
+    assert folder.portable() == []
+    assert not is_own_file(evaluations / "1.mp4")
 
 
 def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:

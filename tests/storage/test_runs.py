@@ -12,6 +12,7 @@ from storage.errors import (
     RunNotFoundError,
     WrongStateError,
 )
+from storage.history_records import SORTABLE
 from storage.records import EventLevel, Progress, RunFilter, RunRecord, RunStatus, Visibility
 from storage.tables import SchemaRow
 
@@ -29,6 +30,17 @@ def test_a_new_run_is_created_and_can_be_found() -> None:
     assert run.status is RunStatus.CREATED
     assert runs.get_run(run.id) == run
     assert run.created_at.tzinfo is not None
+
+
+def test_environments_count_as_solved_by_runs_that_are_there() -> None:
+    solved, deleted, _ = create(owner="ada"), create(env_id="Acrobot-v1"), create(env_id="Taxi-v4")
+    other = create(env_id="LunarLander-v3", owner="bob")
+    for run in (solved, deleted, other):
+        runs.save_progress(run.id, Progress(timesteps=50, solved_at=40), None)
+    runs.hide_run(deleted.id)
+
+    assert runs.solved_environments(RunFilter()) == {"CartPole-v1", "LunarLander-v3"}
+    assert runs.solved_environments(RunFilter(owner="ada")) == {"CartPole-v1"}
 
 
 def test_ids_can_not_be_guessed() -> None:
@@ -76,9 +88,11 @@ def test_pages_of_a_list_meet_without_gap_or_overlap() -> None:
 
 def test_pages_meet_for_every_order() -> None:
     for i in range(5):
-        create(f"run {i % 2}")
+        run = create(f"run {i % 2}")
+        if i % 2:
+            runs.save_progress(run.id, Progress(timesteps=i), {"mean_reward": i / 2})
 
-    for sort in runs.SORTABLE:
+    for sort in SORTABLE:
         for order in (sort, f"-{sort}"):
             first = runs.list_runs(sort=order, limit=2)
             rest = runs.list_runs(sort=order, limit=5, cursor=first.next)

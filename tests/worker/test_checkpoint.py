@@ -64,6 +64,9 @@ FAST_CASES = [
     ("DQN", "CartPole-v1", {**MEMORY, "tau": 0.1}, {**SCALED, "frame_stack": 2}),
     ("PPO", "Pendulum-v1", ROLLOUT, SCALED),
     ("A2C", "Pendulum-v1", {"net_arch": [8], "use_rms_prop": False}, {}),
+    ("SAC", "Pendulum-v1", MEMORY, SCALED),
+    ("TD3", "Pendulum-v1", MEMORY, {"action_noise": 0.1}),
+    ("TQC", "Pendulum-v1", MEMORY, {}),
 ]
 
 

@@ -15,9 +15,9 @@ import torch
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from stable_baselines3 import DQN
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecNormalize
 
 from app.worker.fast.dqn import FastDQN
+from tests.worker.walks import Walk, build_on
 
 torch.set_num_threads(1)
 
@@ -57,34 +57,13 @@ OBSERVATIONS: dict[str, gym.Space[Any]] = {
 }
 
 
-class Walk(gym.Env[Any, Any]):
-    """Random observations; rewards depend on the action, some episodes end, some are cut."""
-
-    def __init__(self, seen: gym.Space[Any]) -> None:
-        self.observation_space = seen
-        self.action_space = Discrete(3)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        self.observation_space.seed(int(self.np_random.integers(1 << 30)))
-        return self.observation_space.sample(), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        ends, is_cut = self.np_random.random(2) < 0.1
-        reward = float(self.np_random.normal() + 3 * action)
-        return self.observation_space.sample(), reward, bool(ends), bool(is_cut), {}
-
-
 def build(
     kind: type[Any], seen: gym.Space[Any] = SEEN, *, scaled: bool = False, **values: Any
 ) -> Any:
-    envs: VecEnv = DummyVecEnv([lambda: Walk(copy.deepcopy(seen))] * 2)
-    if scaled:
-        envs = VecNormalize(envs)
-    arguments = {"policy_kwargs": {"net_arch": [8]}, **SMALL, **copy.deepcopy(values)}
-    model = kind("MlpPolicy", envs, seed=7, device="cpu", **arguments)
-    model.set_logger(Logger(folder=None, output_formats=[]))
-    return model
+    def make() -> Walk:
+        return Walk(copy.deepcopy(seen), Discrete(3), worth=3)
+
+    return build_on(make, kind, scaled=scaled, **{**SMALL, **copy.deepcopy(values)})
 
 
 def learn(model: Any, steps: int, **options: Any) -> None:
@@ -191,3 +170,18 @@ def test_logs_of_sb3_come_as_often_as_asked_for() -> None:
         counts.append(len(dumps))
 
     assert counts[0] == counts[1] > 3
+
+
+def test_moments_of_dead_units_end_at_zero_and_nowhere_else_is_tiny_zero() -> None:
+    model = build(FastDQN)
+    learn(model, 100)
+    dead = model.q_net.q_net[0].weight
+    with torch.no_grad():
+        model.q_net.q_net[0].bias.fill_(-100.0)
+    moments = model.policy.optimizer.state[dead]["exp_avg"]
+    moments.fill_(2e-38)
+
+    model.train(gradient_steps=50, batch_size=16)
+
+    assert torch.count_nonzero(moments) == 0
+    assert np.float32(2e-38) * np.float32(0.1) > 0

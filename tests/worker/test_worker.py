@@ -255,6 +255,10 @@ class _Talker(LocalWorker):
     async def receive(self) -> Received:
         class _Process:
             stdout = self._reader
+            returncode = 0
+
+            async def wait(self) -> int:
+                return self.returncode
 
         self._started = _Process()  # type: ignore[assignment]
         return await super().receive()

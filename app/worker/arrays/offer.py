@@ -30,8 +30,13 @@ _LONGEST_EPISODE = 20_000
 
 def array_envs(setup: messages.Setup, n_envs: int) -> ArrayVecEnv | None:
     """Return all environments as one, or None where ordinary ones are faster or needed."""
+    return make_arrays(setup, n_envs) if offers_arrays(setup, n_envs) else None
+
+
+def offers_arrays(setup: messages.Setup, n_envs: int) -> bool:
+    """Whether so many environments are faster as one, as far as the setup tells."""
     world = _world(setup)
-    return make_arrays(setup, n_envs) if world and n_envs >= world.pays_from else None
+    return world is not None and n_envs >= world.pays_from and _is_plain(setup, world)
 
 
 def make_arrays(setup: messages.Setup, n_envs: int) -> ArrayVecEnv | None:

@@ -4,6 +4,7 @@ All randomness comes from NumPy's global generator, whose state is part of every
 """
 
 import math
+from functools import lru_cache
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -91,7 +92,7 @@ class _Categorical:
     def judge(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
         self._logs = outputs
         self._shares = np.empty_like(outputs)
-        self._chosen = (actions, np.arange(outputs.shape[1]))
+        self._chosen = (actions, _up_to(outputs.shape[1]))
         self._entropies = [self._scale(part) for part in self._parts]
         log_prob = np.add.reduce(self._logs[self._chosen], axis=0)
         return log_prob, sum(self._entropies[1:], self._entropies[0])
@@ -117,6 +118,11 @@ class _Categorical:
                 change *= np.float32(of_entropy)
                 result[part] -= change
         return result
+
+
+@lru_cache(maxsize=16)
+def _up_to(count: int) -> npt.NDArray[np.int64]:
+    return np.arange(count)
 
 
 class _Bernoulli:

@@ -26,7 +26,7 @@ class ActorCritic:
     def __init__(self, policy: ActorCriticPolicy) -> None:
         self.encode = encoder(policy.observation_space)
         nets = policy.mlp_extractor
-        parameters = FlatParameters(policy)
+        parameters = FlatParameters(policy.parameters())
         self._activation = ACTIVATIONS[type(policy.activation_fn())]
         pairs = zip(linear_layers(nets.policy_net), linear_layers(nets.value_net), strict=True)
         self._hidden = [Layer.adopt(parameters, *pair) for pair in pairs]

@@ -5,64 +5,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import ActionNoise
-from stable_baselines3.common.type_aliases import RolloutReturn, TrainFreq, TrainFrequencyUnit
-from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker.fast.flat import Array
-from app.worker.fast.model import FastModel
+from app.worker.fast.model import tiny_is_zero
+from app.worker.fast.off_policy import FastOffPolicy
 from app.worker.fast.q_network import QNetworks
-from app.worker.fast.replay import Memories, Transition, draw, is_plain, remember
+from app.worker.fast.replay import Memories, draw
 
 
-class FastDQN(FastModel[QNetworks], DQN):
+class FastDQN(FastOffPolicy[QNetworks], DQN):
     """SB3's DQN, and nothing of it different but the time it takes."""
 
     def _adopt_network(self) -> QNetworks:
         return QNetworks(self.policy)
-
-    def collect_rollouts(  # noqa: PLR0913 - SB3's arguments
-        self,
-        env: VecEnv,
-        callback: BaseCallback,
-        train_freq: TrainFreq,
-        replay_buffer: ReplayBuffer,
-        action_noise: ActionNoise | None = None,
-        learning_starts: int = 0,
-        log_interval: int | None = None,
-    ) -> RolloutReturn:
-        """Remember what happens in a few steps; return how many and whether to go on."""
-        if train_freq.unit is not TrainFrequencyUnit.STEP:
-            return super().collect_rollouts(
-                env, callback, train_freq, replay_buffer, action_noise, learning_starts
-            )
-        callback.on_rollout_start()
-        ended = 0
-        for step in range(1, train_freq.frequency + 1):
-            actions, _ = self._sample_action(learning_starts, action_noise, env.num_envs)
-            new_obs, rewards, dones, infos = env.step(actions)
-            self.num_timesteps += env.num_envs
-            callback.update_locals({"rewards": rewards, "dones": dones, "infos": infos})
-            if not callback.on_step():
-                return RolloutReturn(step * env.num_envs, ended, continue_training=False)
-            self._store_transition(replay_buffer, actions, new_obs, rewards, dones, infos)
-            self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
-            self._on_step()
-            if np.count_nonzero(dones):
-                self._update_info_buffer(infos, dones)
-                ended += self._count_episodes(int(dones.sum()), log_interval)
-        callback.on_rollout_end()
-        steps = train_freq.frequency * env.num_envs
-        return RolloutReturn(steps, ended, continue_training=True)
-
-    def _count_episodes(self, ended: int, log_interval: int | None) -> int:
-        for _ in range(ended):
-            self._episode_num += 1
-            if log_interval is not None and self._episode_num % log_interval == 0:
-                self.dump_logs()
-        return ended
 
     def _sample_action(
         self,
@@ -78,22 +33,6 @@ class FastDQN(FastModel[QNetworks], DQN):
             actions = self.network.best(observed)
         return actions, actions
 
-    def _store_transition(
-        self,
-        replay_buffer: ReplayBuffer,
-        buffer_action: npt.NDArray[Any],
-        new_obs: Any,  # noqa: ANN401 - SB3 says dictionaries, too
-        reward: Array,
-        dones: npt.NDArray[np.bool_],
-        infos: list[dict[str, Any]],
-    ) -> None:
-        if not is_plain(replay_buffer, self._vec_normalize_env):
-            super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
-            return
-        step = Transition(self._last_obs, buffer_action, new_obs, reward, dones, infos)
-        remember(replay_buffer, step)
-        self._last_obs = self._last_original_obs = new_obs
-
     def _on_step(self) -> None:
         self._n_calls += 1
         if self._n_calls % max(self.target_update_interval // self.n_envs, 1) == 0:
@@ -101,6 +40,7 @@ class FastDQN(FastModel[QNetworks], DQN):
         self.exploration_rate = self.exploration_schedule(self._current_progress_remaining)
         self.logger.record("rollout/exploration_rate", self.exploration_rate)
 
+    @tiny_is_zero()
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
         """Learn from past steps so many times."""
         self._update_learning_rate(self.policy.optimizer)
@@ -118,7 +58,7 @@ class FastDQN(FastModel[QNetworks], DQN):
         network, size = self.network, len(drawn.rewards)
         aims = drawn.rewards + drawn.discounts * network.expected(drawn.next_observations)
         outputs = network.online.forward(network.encode(drawn.observations))
-        chosen = (drawn.actions, np.arange(size))
+        chosen = (drawn.actions[:, 0], np.arange(size))
         errors = outputs[chosen] - aims
         # The slope of Huber's loss, which is `bounded * (errors - bounded / 2)`.
         bounded = np.minimum(np.maximum(errors, -1.0), 1.0)

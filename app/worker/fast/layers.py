@@ -26,10 +26,15 @@ class Layer:
         bias, bias_gradient = parameters.take(*(layer.bias for layer in layers))
         return cls(weight, bias[..., None], weight_gradient, bias_gradient[..., None])
 
-    def __getitem__(self, index: int) -> "Layer":
-        """Return one of those that are side by side."""
+    def __getitem__(self, index: int | slice) -> "Layer":
+        """Return one or some of those that are side by side."""
         parts = (self.weight, self.bias, self.weight_gradient, self.bias_gradient)
         return Layer(*(part[index] for part in parts))
+
+    def joined(self) -> "Layer":
+        """Return all that are side by side as one, with one's outputs below the other's."""
+        parts = (self.weight, self.bias, self.weight_gradient, self.bias_gradient)
+        return Layer(*(part.reshape(1, -1, part.shape[-1]) for part in parts))
 
     def forward(self, inputs: Array) -> Array:
         """Return the outputs."""
@@ -40,7 +45,7 @@ class Layer:
     def note_gradients(self, inputs: Array, slopes: Array) -> None:
         """Note how the loss depends on the weights, given how it depends on the outputs."""
         np.matmul(slopes, inputs.swapaxes(-1, -2), out=self.weight_gradient)
-        np.matmul(slopes, _ones(slopes.shape[-1]), out=self.bias_gradient)
+        np.matmul(slopes, ones(slopes.shape[-1]), out=self.bias_gradient)
 
     def backward(self, slopes: Array) -> Array:
         """Return how the loss depends on the inputs."""
@@ -134,5 +139,6 @@ def linear_layers(net: torch.nn.Sequential) -> list[torch.nn.Linear]:
 
 
 @lru_cache(maxsize=16)
-def _ones(size: int) -> Array:
+def ones(size: int) -> Array:
+    """Return a column of ones: a product with it is a sum."""
     return np.ones((size, 1), np.float32)

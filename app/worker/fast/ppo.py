@@ -8,6 +8,7 @@ from stable_baselines3.common.utils import explained_variance
 
 from app.worker.fast.experience import Experience, normalized
 from app.worker.fast.flat import Array
+from app.worker.fast.model import tiny_is_zero
 from app.worker.fast.on_policy import FastOnPolicy
 
 
@@ -75,6 +76,7 @@ class _Findings:
 class FastPPO(FastOnPolicy, PPO):
     """SB3's PPO, and nothing of it different but the time it takes."""
 
+    @tiny_is_zero()
     def train(self) -> None:
         """Learn from the last rollout."""
         self._update_learning_rate(self.policy.optimizer)

@@ -35,16 +35,11 @@ class QNetworks:
 
     def follow(self, tau: float) -> None:
         """Let the copy take over so much of the network."""
-        target = self._target_weights.values
-        if tau == 1:
-            target[...] = self._weights.values
-            return
-        target *= np.float32(1 - tau)
-        target += self._weights.values * np.float32(tau)
+        self._target_weights.follow(self._weights, tau)
 
 
 def _adopt(net: TorchQNetwork) -> tuple[FlatParameters, Network]:
-    weights = FlatParameters(net)
+    weights = FlatParameters(net.parameters())
     assert isinstance(net.q_net, torch.nn.Sequential)
     layers = [Layer.adopt(weights, layer)[0] for layer in linear_layers(net.q_net)]
     return weights, Network(layers, ACTIVATIONS[type(net.activation_fn())])

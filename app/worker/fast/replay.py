@@ -1,4 +1,4 @@
-"""What DQN remembers, in SB3's own replay buffer."""
+"""What off-policy algorithms remember, in SB3's own replay buffer."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +17,7 @@ class Memories:
 
     observations: npt.NDArray[Any]
     actions: npt.NDArray[Any]
+    """One row each, as the buffer keeps them."""
     next_observations: npt.NDArray[Any]
     rewards: Array
     discounts: Array
@@ -46,7 +47,7 @@ def remember(buffer: ReplayBuffer, step: Transition) -> None:
     place, shape = buffer.pos, buffer.observations.shape[1:]
     buffer.observations[place] = step.observed.reshape(shape)
     buffer.next_observations[place] = step.observed_next.reshape(shape)
-    buffer.actions[place, :, 0] = step.actions
+    buffer.actions[place] = step.actions.reshape(buffer.actions.shape[1:])
     buffer.rewards[place] = step.rewards
     buffer.dones[place] = step.dones
     buffer.timeouts[place] = 0.0
@@ -68,7 +69,7 @@ def draw(buffer: ReplayBuffer, size: int, gamma: float, scaling: VecNormalize | 
     is_over = buffer.dones.take(places) * (1 - buffer.timeouts.take(places))
     return Memories(
         observations=_flat(buffer.observations).take(places, axis=0),
-        actions=buffer.actions.take(places),
+        actions=_flat(buffer.actions).take(places, axis=0),
         next_observations=_flat(buffer.next_observations).take(places, axis=0),
         rewards=buffer.rewards.take(places),
         discounts=(1 - is_over) * np.float32(gamma),
@@ -86,7 +87,7 @@ def _draw_as_sb3(
     discounts = gamma if drawn.discounts is None else drawn.discounts.numpy().ravel()
     return Memories(
         observations=drawn.observations.numpy(),
-        actions=drawn.actions.numpy().ravel(),
+        actions=drawn.actions.numpy(),
         next_observations=drawn.next_observations.numpy(),
         rewards=drawn.rewards.numpy().ravel(),
         discounts=((1 - drawn.dones.numpy().ravel()) * discounts).astype(np.float32),

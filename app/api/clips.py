@@ -1,0 +1,74 @@
+"""The time machine of a run: a clip of its policy at moments of its training."""
+
+import asyncio
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from fastapi.responses import FileResponse
+from pydantic import BaseModel
+
+from app.accounts.errors import GoneError, UnknownThingError
+from app.api.dependencies import TheTrainer
+from app.api.errors import ErrorAnswer
+from app.api.schemas import Listing
+from app.api.videos import VIDEO_ANSWERS, TheRange, check_range
+from app.training import time_machine
+from storage.run_folder import is_own_file
+
+_ERRORS: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer}}
+
+
+class Clip(BaseModel):
+    """A few seconds with the policy that a run had at some step, always on the same seed."""
+
+    timesteps: int
+    score: float | None
+    """What the whole episode brought that the clip begins with; null if it didn't end."""
+    url: str
+    size: int
+    width: int
+    height: int
+    fps: float
+    seconds: float
+    created_at: datetime
+
+    @classmethod
+    def of(cls, run_id: str, clip: time_machine.Clip) -> "Clip":
+        """Describe a clip."""
+        return cls(**asdict(clip), url=clip.url(run_id))
+
+
+router = APIRouter(prefix="/runs/{run_id}/clips", tags=["evaluations"], responses=_ERRORS)
+
+
+@router.get("")
+async def list_clips(run_id: str, trainer: TheTrainer) -> Listing[Clip]:
+    """List the clips of a run, earliest first; there are never many."""
+    found = await trainer.evaluations.clips(run_id)
+    return Listing(items=[Clip.of(run_id, clip) for clip in found], next=None)
+
+
+@router.get("/{timesteps}", response_class=FileResponse, responses=VIDEO_ANSWERS)
+async def clip(
+    run_id: str,
+    timesteps: Annotated[int, Path(ge=0, le=2**53)],
+    trainer: TheTrainer,
+    *,
+    range_: TheRange = None,
+) -> FileResponse:
+    """Return the MP4 of the clip at a step, whole or the part that `Range` asks for."""
+    found = await trainer.evaluations.clip(run_id, timesteps)
+    if found is None:
+        raise UnknownThingError(f"The run has no clip of step {timesteps}.")
+    clip, path = found
+    if not await asyncio.to_thread(is_own_file, path):
+        raise GoneError(f"The clip of step {timesteps} was removed.")
+    check_range(range_, clip.size)
+    return FileResponse(
+        path,
+        media_type="video/mp4",
+        filename=f"step_{timesteps}.mp4",
+        content_disposition_type="inline",
+    )

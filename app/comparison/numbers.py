@@ -1,0 +1,110 @@
+"""What came of each entry, with intervals where there is something to draw them from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.comparison.entries import Entry
+from app.comparison.statistics import bootstrap_interval, interquartile_mean, mean
+from app.training.evaluation import Evaluation
+from storage.records import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number, and the 95 % interval around it if there is one."""
+
+    value: float
+    ci95: tuple[float, float] | None = None
+    of: int = 1
+    """How many seeds or episodes it was taken from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The final numbers of an entry; None where nothing was measured."""
+
+    key: str
+    seeds: int
+    evaluation: Measured | None
+    """The last evaluation: of a run the mean over its episodes, of a group the interquartile
+    mean over the seeds that were evaluated."""
+    best: Measured | None
+    """The best mean reward over 100 episodes."""
+    final: Measured | None
+    """The last mean reward over 100 episodes."""
+    timesteps: int
+    """Of a group: of the run that came farthest."""
+    elapsed_s: float
+    """Of a group: the mean over its runs."""
+    solved: int
+    """How many runs reached the solved threshold."""
+    solved_at: int | None
+    """The step of that; of a group the median over those that did."""
+
+
+def numbers(
+    entry: Entry,
+    evaluations: Mapping[str, Evaluation | None],
+    last_rewards: Mapping[str, Sequence[float]],
+) -> Numbers:
+    """Return the numbers of an entry; the last evaluation and rewards are given by run."""
+    runs = entry.runs
+    solved = sorted(run.progress.solved_at for run in runs if run.progress.solved_at is not None)
+    return Numbers(
+        key=entry.key,
+        seeds=len(runs),
+        evaluation=_evaluation(entry, evaluations),
+        best=_over_seeds([run.progress.best for run in runs]),
+        final=_final(entry, last_rewards),
+        timesteps=max(run.progress.timesteps for run in runs),
+        elapsed_s=sum(run.progress.elapsed_s for run in runs) / len(runs),
+        solved=len(solved),
+        solved_at=int(np.median(solved)) if solved else None,
+    )
+
+
+def final_reward(run: RunRecord) -> float | None:
+    """Return the last mean reward of a run."""
+    value = (run.latest or {}).get("mean_reward")
+    return None if value is None else float(value)
+
+
+def _evaluation(entry: Entry, evaluations: Mapping[str, Evaluation | None]) -> Measured | None:
+    if entry.is_group:
+        return _over_seeds([_score(run, evaluations.get(run.id)) for run in entry.runs])
+    run = entry.runs[0]
+    found = evaluations.get(run.id)
+    if found is not None and found.mean_return is not None:
+        return Measured(found.mean_return, found.ci95, found.episodes)
+    score = _score(run, None)
+    return None if score is None else Measured(score)
+
+
+def _score(run: RunRecord, evaluation: Evaluation | None) -> float | None:
+    """Return the last evaluation's mean, of one that was asked for or of those beside training."""
+    if evaluation is not None and evaluation.mean_return is not None:
+        return evaluation.mean_return
+    value = (run.latest or {}).get("eval_reward")
+    return None if value is None else float(value)
+
+
+def _final(entry: Entry, last_rewards: Mapping[str, Sequence[float]]) -> Measured | None:
+    if entry.is_group:
+        return _over_seeds([final_reward(run) for run in entry.runs])
+    run = entry.runs[0]
+    value, rewards = final_reward(run), np.asarray(last_rewards.get(run.id, ()), dtype=np.float64)
+    if value is None:
+        return None
+    if len(rewards) < 2:
+        return Measured(value)
+    return Measured(value, bootstrap_interval(mean, rewards), len(rewards))
+
+
+def _over_seeds(found: Sequence[float | None]) -> Measured | None:
+    scores = np.array([score for score in found if score is not None], dtype=np.float64)
+    if not len(scores):
+        return None
+    interval = bootstrap_interval(interquartile_mean, scores) if len(scores) > 1 else None
+    return Measured(float(interquartile_mean(scores)), interval, len(scores))

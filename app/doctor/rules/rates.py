@@ -1,0 +1,29 @@
+"""A learning rate far from where others begin, in a run that learns nothing."""
+
+from app.doctor.insight import Insight, Severity
+from app.doctor.situation import Situation
+
+_FAR = 20.0
+"""How many times the usual rate is far."""
+
+
+def unusual_rate(s: Situation) -> Insight | None:
+    """The learning rate is far from usual, and nothing is learned."""
+    rate, usual = s.value("learning_rate"), s.default("learning_rate")
+    if not rate or not usual or not s.does_badly or s.share_done < 0.3:
+        return None
+    if usual / _FAR < rate < usual * _FAR:
+        return None
+    is_high = rate > usual
+    word, effect = ("high", "lose what they had") if is_high else ("low", "hardly move")
+    return Insight(
+        code=f"learning_rate_{word}",
+        severity=Severity.WARNING,
+        title=f"The learning rate is unusually {word}",
+        message=f"It is {rate:g}, and {usual:g} is where most begin. The reward hasn't risen: with "
+        f"such steps the weights {effect}.",
+        evidence=s.evidence("learning_rate", learning_rate=rate, usual=usual),
+        suggestion=f"Set it to {usual:g}.",
+        change={"hyperparameters": {"learning_rate": usual}},
+        at=s.history.timesteps,
+    )

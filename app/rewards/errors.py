@@ -1,0 +1,10 @@
+"""What is refused to who has a reward checked, each with a sentence for people."""
+
+from app.accounts.errors import AccessError
+
+
+class CannotCheckError(AccessError):
+    """A check can't be made right now; the message says why."""
+
+    status = 503
+    code = "no_worker"

@@ -1,0 +1,72 @@
+"""Which modules are of use to code in a worker: what is said is help, the lock is elsewhere."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from app.rewards.problems import Problem, Source
+
+OFFERED = {
+    "numpy": "Arrays and the usual functions on them.",
+    "math": "sqrt, exp, sin, pi ...",
+    "random": "Random numbers; the lab doesn't seed them.",
+    "statistics": "Mean, median, spread.",
+    "collections": "deque, Counter, defaultdict ...",
+    "dataclasses": "Classes that only hold values.",
+    "typing": "Types for annotations.",
+    "itertools": "Loops in other shapes.",
+    "functools": "Caches, partial functions.",
+    "operator": "Operators as functions.",
+    "enum": "Names for a few values.",
+    "copy": "Copies of objects.",
+}
+"""What an editor offers; whatever else is installed can be imported, too."""
+
+_NO_FILES = "there are no files to read or write for code in a worker"
+_NO_NETWORK = "there is no network for code in a worker"
+_NO_PROGRAMS = "code in a worker can't start other programs"
+_USELESS = {
+    **dict.fromkeys(("os", "pathlib", "shutil", "glob", "tempfile", "sqlite3"), _NO_FILES),
+    **dict.fromkeys(
+        ("socket", "ssl", "http", "urllib", "ftplib", "smtplib", "requests", "httpx", "aiohttp"),
+        _NO_NETWORK,
+    ),
+    **dict.fromkeys(("urllib3", "websockets", "websocket", "xmlrpc", "telnetlib"), _NO_NETWORK),
+    **dict.fromkeys(("subprocess", "multiprocessing", "pty", "pexpect"), _NO_PROGRAMS),
+}
+_OF_THE_LAB = frozenset({"app", "components", "pages", "storage", "main", "tests"})
+
+
+def import_problems(source: Source) -> list[Problem]:
+    """Return what is imported in vain, and what can't be imported at all."""
+    problems = []
+    for node, module in _imported(source.tree):
+        top = module.partition(".")[0]
+        if top in _USELESS:
+            text = f"Importing {top} is of no use: {_USELESS[top]}."
+            problems.append(source.warning(node, text))
+        elif not _exists(top):
+            text = f"There is no module {top} here. At hand are {', '.join(list(OFFERED)[:7])} ..."
+            problems.append(source.error(node, text))
+    return problems
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # `from . import x`: code in an editor has no package around it.
+            yield node, node.module if node.module and not node.level else "."
+
+
+def _exists(name: str) -> bool:
+    if name in OFFERED or name in sys.stdlib_module_names:
+        return True
+    if name in _OF_THE_LAB or not name.isidentifier():
+        return False
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

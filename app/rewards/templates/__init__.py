@@ -1,0 +1,1 @@
+"""Rewards to begin with: some for every environment, some for one."""

@@ -1,0 +1,107 @@
+"""A run in the forms of other programs: event files for TensorBoard, ONNX with a script."""
+
+import asyncio
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from app.errors import InputError
+from app.sharing.play_script import play_script
+from app.sharing.tensorboard import event_records
+from app.training.backend import Piece, ProtocolError, WorkerGoneError
+from app.training.config import RunConfig
+from app.training.workers import WorkerPool
+from app.worker import messages
+from storage import metrics
+from storage.errors import WrongStateError
+from storage.records import RunRecord
+from storage.run_folder import RunFolder, RunsFolder
+
+_WITHIN_S = 120.0
+_LARGEST_POLICY = 256 << 20
+_LINES_AT_ONCE = 500
+
+
+class Exports:
+    """Writes files for others; a policy is opened by a worker alone."""
+
+    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
+        self._folder = folder
+        self._pool = pool
+
+    def tensorboard(self, run: RunRecord) -> Iterator[bytes]:
+        """Yield a run's metrics as an event file; reads files and belongs on a thread."""
+        started = (run.started_at or run.created_at).timestamp()
+        yield from event_records(_lines(self._folder.run(run.id).metrics), started=started)
+
+    async def onnx(self, run: RunRecord) -> bytes:
+        """Return a zip with the newest policy as ONNX and a script that plays it.
+
+        Raises:
+            WrongStateError: if the run has no policy yet.
+            InputError: if its policy has no form in ONNX.
+        """
+        weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
+        setup = RunConfig.model_validate(run.config).setup()
+        try:
+            async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
+                content = await self._write(messages.Export(setup=setup), weights)
+        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+            reason = str(error) or "it took too long"
+            raise InputError(f"The policy could not be exported: {reason}.") from error
+        return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
+
+    async def _write(self, order: messages.Export, weights: bytes) -> bytes:
+        worker = await self._pool.take()
+        try:
+            worker.send(messages.encode(order))
+            await worker.send_file("policy.pt", weights)
+            content = bytearray()
+            while True:
+                match await worker.receive():
+                    case Piece(header=header, content=piece) if header.name == "policy.onnx":
+                        content += piece
+                        if len(content) > _LARGEST_POLICY:
+                            raise ProtocolError("it is too large")
+                        if header.last:
+                            return bytes(content)
+                    case messages.Refused(why=why):
+                        raise InputError(why, field="format")
+                    case messages.Failed(reason=reason):
+                        raise ProtocolError(reason)
+                    case messages.Alive():
+                        continue
+                    case other:
+                        raise ProtocolError(f"the worker said {type(other).__name__}")
+        finally:
+            worker.kill()
+            await worker.wait()
+
+
+def _policy(run: RunRecord, folder: RunFolder) -> bytes:
+    found = folder.newest_policy()
+    try:
+        if found is not None:
+            return found[0].read_bytes()
+    except OSError:
+        # It just made room for a newer one, which is there a moment later.
+        pass
+    raise WrongStateError(run.id, run.status, "be exported: it has no policy yet. Train it first")
+
+
+def _lines(path: Path) -> Iterator[dict[str, object]]:
+    reader = metrics.LineReader(path, after=0)
+    while raw := reader.read(_LINES_AT_ONCE):
+        for line in raw:
+            yield msgspec.json.decode(line, type=dict[str, object])
+
+
+def _zip(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()

@@ -1,0 +1,205 @@
+"""Load a model from the Hugging Face Hub as a run that can be evaluated.
+
+The web process moves its bytes and never looks inside; locked workers do.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.environment_finder import EnvironmentFinder
+from app.errors import InputError
+from app.sharing import hub
+from app.sharing.hub_orders import Failed, Pull, Pulled
+from app.sharing.publishing import Wish
+from app.storage_thread import StorageThread
+from app.training.backend import Piece, ProtocolError, WorkerGoneError
+from app.training.config import RunConfig, RunRequest
+from app.training.trainer import Trainer
+from app.training.workers import WorkerPool
+from app.worker import messages
+from storage import runs
+from storage.database import in_one_step
+from storage.records import RunRecord, RunStatus
+from storage.run_folder import Arrival, RunFolder, RunsFolder
+
+_WITHIN_S = 120.0
+_LARGEST_POLICY = 256 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullWish:
+    """Which model to load."""
+
+    repo_id: str
+    filename: str | None = None
+    env_id: str | None = None
+    """Where the Hub doesn't say which environment it plays."""
+
+    def __post_init__(self) -> None:
+        Wish(repo_id=self.repo_id)
+        if "/" not in self.repo_id:
+            raise InputError("repo_id must be owner/name, as the Hub has it.", field="repo_id")
+
+
+class Pulls:
+    """Downloads, has a worker look, and makes a run of what it says."""
+
+    def __init__(
+        self,
+        folder: RunsFolder,
+        storage: StorageThread,
+        environments: EnvironmentFinder,
+        trainer: Trainer,
+        pool: WorkerPool,
+    ) -> None:
+        self._folder = folder
+        self._storage = storage
+        self._environments = environments
+        self._trainer = trainer
+        self._pool = pool
+        self._one_at_a_time = asyncio.Lock()
+
+    async def pull(self, wish: PullWish, *, owner: str | None) -> RunRecord:
+        """Make a run of a public model.
+
+        Raises:
+            InputError: if there is none that the lab can play; then nothing is left of it.
+        """
+        async with self._one_at_a_time:
+            arrival = await asyncio.to_thread(self._folder.begin_arrival)
+            try:
+                return await self._take(wish, arrival, owner)
+            finally:
+                await asyncio.to_thread(arrival.remove)
+
+    async def _take(self, wish: PullWish, arrival: Arrival, owner: str | None) -> RunRecord:
+        files = arrival.folder
+        await asyncio.to_thread(files.path.mkdir)
+        order = Pull(
+            endpoint=hub.endpoint(),
+            repo_id=wish.repo_id,
+            filename=wish.filename,
+            model_to=str(files.model),
+            scaling_to=str(files.delivered["vecnormalize.pkl"]),
+        )
+        found = await hub.pull(order)
+        if isinstance(found, Failed):
+            raise InputError(found.sentence, field="repo_id")
+        config = await self._config(wish, found, files)
+        model = await asyncio.to_thread(files.model.read_bytes)
+        scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
+        order_adopt = messages.Adopt(setup=config.setup(), model_size=len(model))
+        policy = await self._ask(order_adopt, model + scaling)
+        assert isinstance(policy, bytes)
+        values = {
+            "name": wish.repo_id[:200],
+            "env_id": config.env_id,
+            "algorithm": config.algorithm,
+            "config": config.model_dump(),
+            "owner": owner,
+            "timesteps": config.total_timesteps,
+        }
+        run = await self._storage(_add, self._folder, arrival, policy, values)
+        message = f"Pulled from {hub.endpoint()}/{wish.repo_id}: {found.filename}."
+        return await self._trainer.announce_import(run, message)
+
+    async def _config(self, wish: PullWish, found: Pulled, files: RunFolder) -> RunConfig:
+        env_id = wish.env_id or found.env_id
+        if env_id is None:
+            raise InputError(
+                f"{wish.repo_id} doesn't say which environment it plays. Name it.", field="env_id"
+            )
+        model = await asyncio.to_thread(files.model.read_bytes)
+        said = await self._ask(messages.Examine(), model)
+        assert isinstance(said, messages.Examined)
+        scaling = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
+        await self._environments.find(env_id, {})
+        request = RunRequest(
+            env_id=env_id,
+            algorithm=said.algorithm,
+            hyperparameters={
+                "net_arch": list(said.net_arch),
+                "activation_fn": said.activation_fn,
+                **said.more,
+            },
+            total_timesteps=max(1, said.timesteps),
+            wrappers={"normalize_observation": True} if scaling else {},
+            seed=0,
+        )
+        return RunConfig.from_request(request)
+
+    async def _ask(
+        self, order: messages.Examine | messages.Adopt, content: bytes
+    ) -> bytes | messages.Examined:
+        """Have a locked worker look at a model, or make a policy of it."""
+        try:
+            async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
+                return await self._talk(order, content)
+        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+            reason = str(error) or "it took too long"
+            raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
+
+    async def _talk(
+        self, order: messages.Examine | messages.Adopt, content: bytes
+    ) -> bytes | messages.Examined:
+        worker = await self._pool.take()
+        policy = bytearray()
+        try:
+            worker.send(messages.encode(order))
+            await worker.send_file("model.zip", content)
+            while True:
+                match await worker.receive():
+                    case messages.Examined() as said:
+                        return said
+                    case Piece(header=header, content=piece) if header.name == "policy.pt":
+                        policy += piece
+                        if len(policy) > _LARGEST_POLICY:
+                            raise ProtocolError("it is too large")
+                        if header.last:
+                            return bytes(policy)
+                    case messages.Refused(why=why):
+                        raise InputError(why, field="repo_id")
+                    case messages.Failed(reason=reason):
+                        raise ProtocolError(reason)
+                    case other:
+                        raise ProtocolError(f"the worker said {type(other).__name__}")
+        finally:
+            worker.kill()
+            await worker.wait()
+
+
+def _content(path: Path) -> bytes:
+    with suppress(FileNotFoundError):
+        return path.read_bytes()
+    return b""
+
+
+def _add(
+    folder: RunsFolder, arrival: Arrival, policy: bytes, values: Mapping[str, Any]
+) -> RunRecord:
+    """Add a run to the database and to the disk, or to neither."""
+    now, moved = datetime.now(UTC), None
+    try:
+        with in_one_step():
+            ended: dict[str, Any] = {
+                "status": RunStatus.COMPLETED,
+                "started_at": now,
+                "finished_at": now,
+            }
+            run = runs.create_run(**values, **ended)
+            files = arrival.folder
+            files.save_config(run.config)
+            files.policy.write_bytes(policy)
+            files.save_step(files.policy, int(values["timesteps"]))
+            moved = folder.run(run.id)
+            arrival.move_in(moved)
+    except BaseException:
+        if moved is not None:
+            moved.remove()
+        raise
+    return run

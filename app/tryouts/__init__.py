@@ -1,0 +1,1 @@
+"""Trying environments out before anything is trained: watch, step through, play."""

@@ -1,0 +1,92 @@
+"""What the fast engine's off-policy algorithms share: how experience is remembered."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.noise import ActionNoise
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.type_aliases import RolloutReturn, TrainFreq, TrainFrequencyUnit
+from stable_baselines3.common.vec_env import VecEnv
+
+from app.worker.fast.flat import Array
+from app.worker.fast.model import FastModel, NetworkT
+from app.worker.fast.replay import Transition, is_plain, remember
+
+
+class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
+    """Collects steps without the copies that SB3 makes of each."""
+
+    def collect_rollouts(  # noqa: PLR0913 - SB3's arguments
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        train_freq: TrainFreq,
+        replay_buffer: ReplayBuffer,
+        action_noise: ActionNoise | None = None,
+        learning_starts: int = 0,
+        log_interval: int | None = None,
+    ) -> RolloutReturn:
+        """Remember what happens in a few steps; return how many and whether to go on."""
+        if train_freq.unit is not TrainFrequencyUnit.STEP:
+            return super().collect_rollouts(
+                env,
+                callback,
+                train_freq,
+                replay_buffer,
+                action_noise,
+                learning_starts,
+                log_interval,
+            )
+        callback.on_rollout_start()
+        ended = 0
+        for step in range(1, train_freq.frequency + 1):
+            actions, kept = self._sample_action(learning_starts, action_noise, env.num_envs)
+            new_obs, rewards, dones, infos = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals({"rewards": rewards, "dones": dones, "infos": infos})
+            if not callback.on_step():
+                return RolloutReturn(step * env.num_envs, ended, continue_training=False)
+            self._store_transition(replay_buffer, kept, new_obs, rewards, dones, infos)
+            self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
+            self._on_step()
+            if np.count_nonzero(dones):
+                self._update_info_buffer(infos, dones)
+                ended += self._end_episodes(dones, action_noise, log_interval)
+        callback.on_rollout_end()
+        steps = train_freq.frequency * env.num_envs
+        return RolloutReturn(steps, ended, continue_training=True)
+
+    def _end_episodes(
+        self,
+        dones: npt.NDArray[np.bool_],
+        action_noise: ActionNoise | None,
+        log_interval: int | None,
+    ) -> int:
+        """Count the episodes that ended, and return how many did."""
+        ended = np.flatnonzero(dones).tolist()
+        for index in ended:
+            self._episode_num += 1
+            if action_noise is not None:
+                action_noise.reset(**({"indices": [index]} if len(dones) > 1 else {}))
+            if log_interval is not None and self._episode_num % log_interval == 0:
+                self.dump_logs()
+        return len(ended)
+
+    def _store_transition(
+        self,
+        replay_buffer: ReplayBuffer,
+        buffer_action: npt.NDArray[Any],
+        new_obs: Any,  # noqa: ANN401 - SB3 says dictionaries, too
+        reward: Array,
+        dones: npt.NDArray[np.bool_],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        if not is_plain(replay_buffer, self._vec_normalize_env):
+            super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+            return
+        step = Transition(self._last_obs, buffer_action, new_obs, reward, dones, infos)
+        remember(replay_buffer, step)
+        self._last_obs = self._last_original_obs = new_obs

@@ -1,0 +1,37 @@
+"""Look after a person's code for as long as a worker lives: its time, its prints, its crashes."""
+
+import faulthandler
+import os
+import sys
+from typing import TextIO, cast
+
+from app.worker import messages
+from app.worker.channel import Channel
+from app.worker.prints import Prints
+from app.worker.user_code import HangingError
+from app.worker.watchdog import Watchdog
+
+
+def look_after_code(job: messages.Command, channel: Channel) -> None:
+    """Begin to, if the job brings code with it; whatever is loaded of it later is looked after."""
+    if not _brings_code(job):
+        return
+    sys.stdout = cast("TextIO", Prints(sys.stdout))
+    sys.stderr = cast("TextIO", Prints(sys.stderr))
+    # Code that crashes Python itself leaves its line in what the worker prints.
+    faulthandler.enable(file=_STDERR)
+
+    def end_the_worker(error: HangingError) -> None:
+        channel.send(messages.Failed(reason=str(error), traceback="", line=error.line))
+        os._exit(0)
+
+    Watchdog(if_stubborn=end_the_worker).start()
+
+
+_STDERR = 2
+
+
+def _brings_code(job: messages.Command) -> bool:
+    setup = getattr(job, "setup", job)
+    wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
+    return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))

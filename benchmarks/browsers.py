@@ -1,0 +1,112 @@
+"""What do people with real browsers see of a training, and what do they cost the web process?
+
+One, then five Chromium windows with the dashboard of a run that trains. Pictures per second as
+drawn; the delay between a picture's arrival at a client without a screen and its drawing; and the
+web process' use of the processor.
+"""
+
+import contextlib
+import json
+import shutil
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+from playwright.sync_api import Browser, Page, sync_playwright
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+
+BROWSERS = (0, 1, 5)
+SECONDS = wish("SECONDS", 20)
+_SETTLE_S = 5
+# Note when each picture is first on the canvas, as often as the screen is drawn.
+_NOTE_JS = """() => {
+  const stage = getElement(document.querySelector(".lab-stage").id.slice(1));
+  window.drawn = {};
+  const look = () => {
+    const seq = stage.header?.seq;
+    if (seq && !(seq in window.drawn)) window.drawn[seq] = Date.now();
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def run() -> None:
+    """Print pictures, delay and processor time for none, one and five browsers."""
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    print(f"PPO on LunarLander-v3, {SECONDS} s each\n")
+    print("| browsers | pictures/s each | delay p50 ms | delay p99 ms | web process, % of a core |")
+    print("|---|---|---|---|---|")
+    with measured_lab() as lab, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        run_id = lab.start(env_id="LunarLander-v3", algorithm="PPO", total_timesteps=50_000_000)
+        for number, browsers in enumerate(BROWSERS):
+            progress(number, len(BROWSERS), f"{browsers} browsers")
+            print(_row(lab, run_id, browser, browsers), flush=True)
+        progress(len(BROWSERS), len(BROWSERS), "browsers")
+        browser.close()
+        lab.stop(run_id)
+
+
+def _row(lab: MeasuredLab, run_id: str, browser: Browser, browsers: int) -> str:
+    pages = [_open(browser, f"{lab.url}/runs/{run_id}") for _ in range(browsers)]
+    time.sleep(_SETTLE_S)
+    web = psutil.Process(lab.pid)
+    with _arrivals(lab, run_id) if browsers else contextlib.nullcontext({}) as arrived:
+        web.cpu_percent()
+        time.sleep(SECONDS)
+        used = web.cpu_percent()
+        drawn = [_drawn(page) for page in pages]
+    for page in pages:
+        page.context.close()
+    if not drawn:
+        return f"| 0 | - | - | - | {used:.0f} |"
+    rate = statistics.mean(len(seen) for seen in drawn) / (SECONDS + _SETTLE_S)
+    delays = sorted(
+        at - arrived[seq] for seen in drawn for seq, at in seen.items() if seq in arrived
+    )
+    p50, p99 = (delays[int(share * (len(delays) - 1))] for share in (0.5, 0.99))
+    return f"| {browsers} | {rate:.1f} | {p50:.0f} | {p99:.0f} | {used:.0f} |"
+
+
+def _open(browser: Browser, address: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.goto(address)
+    page.locator(".lab-stage canvas").wait_for(timeout=60_000)
+    page.evaluate(_NOTE_JS)
+    return page
+
+
+def _drawn(page: Page) -> dict[int, float]:
+    """Return when each picture was drawn, in milliseconds."""
+    return {int(seq): float(at) for seq, at in page.evaluate("() => window.drawn").items()}
+
+
+@contextlib.contextmanager
+def _arrivals(lab: MeasuredLab, run_id: str) -> Iterator[dict[int, float]]:
+    """Note when each picture arrives at a client that draws nothing."""
+    arrived: dict[int, float] = {}
+    ended = threading.Event()
+    address = f"{lab.url.replace('http', 'ws')}/api/runs/{run_id}/frames"
+
+    def listen() -> None:
+        with contextlib.suppress(WebSocketException, OSError), connect(address) as line:
+            while not ended.is_set():
+                with contextlib.suppress(TimeoutError):
+                    message = line.recv(timeout=0.5)
+                    now = time.time() * 1_000
+                    assert isinstance(message, bytes)
+                    length = int.from_bytes(message[:4], "big")
+                    arrived[json.loads(message[4 : 4 + length])["seq"]] = now
+                    line.send("ack")
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    yield arrived
+    ended.set()
+    thread.join()

@@ -1,0 +1,98 @@
+"""Plays for `reward_cost` in a process of its own, locked in like a worker or not."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\n    "
+_REWARDS = {
+    "a number": _HEAD + "return reward",
+    "two terms": _HEAD + "return {'own': reward, 'first': -0.1 * float(next_obs[0])}",
+}
+
+
+def _answer() -> None:
+    """Play what is asked for on standard input, until it ends."""
+    known: dict[tuple[str, ...], Callable[[], float]] = {}
+    for line in sys.stdin:
+        env_id, reward, kind = json.loads(line)
+        play = known.setdefault((env_id, reward, kind), _ready(env_id, reward, kind))
+        print(json.dumps(play() * 1e6 / _STEPS), flush=True)
+
+
+def _ready(env_id: str, reward: str, kind: str) -> Callable[[], float]:
+    from app.worker import messages
+    from app.worker.pipeline import make_wrapped
+    from app.worker.replayable import Replayable
+    from app.worker.rewards import WrittenReward
+    from app.worker.shaped import Shaped
+
+    setup = messages.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
+    inner = make_wrapped(setup, setup.wrappers, counted=True)
+    written = WrittenReward(_REWARDS[reward])
+    if kind == "function":
+        return lambda: _time_function(inner, written)
+    env = Replayable(inner) if kind == "bare" else Shaped(inner, written)
+    return lambda: _time_steps(env)
+
+
+def _time_steps(env: Any) -> float:  # noqa: ANN401 - an environment
+    actions = _actions(env)
+    env.reset(seed=0)
+    began = time.thread_time()
+    for action in actions:
+        _, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            env.reset()
+    return time.thread_time() - began
+
+
+def _time_function(env: Any, written: Any) -> float:  # noqa: ANN401 - an environment, a reward
+    """Time what is called alone, on as many different steps, less what the loop itself takes."""
+    call, _ = written.for_one_environment()
+    asked = list(_steps(env))
+    began = time.thread_time()
+    for one in asked:
+        call(*one)
+    took = time.thread_time() - began
+    began = time.thread_time()
+    for _one in asked:
+        pass
+    return took - (time.thread_time() - began)
+
+
+def _steps(env: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - an environment
+    before, _ = env.reset(seed=0)
+    for action in _actions(env):
+        after, reward, terminated, truncated, info = env.step(action)
+        yield before, action, after, float(reward), terminated, truncated, info
+        before = env.reset()[0] if terminated or truncated else after
+
+
+def _actions(env: Any) -> list[Any]:  # noqa: ANN401 - an environment
+    env.action_space.seed(0)
+    import numpy as np
+
+    return list(np.array([env.action_space.sample() for _ in range(_STEPS)]))
+
+
+def _lock_in() -> None:
+    import app.algorithms
+    import app.environments
+    import app.worker
+    from app.worker import sandbox
+
+    packages = [*app.worker.__path__, *app.environments.__path__, *app.algorithms.__path__]
+    layers = sandbox.lock_down(packages, memory_mb=3_072)
+    print(f"locked in: {', '.join(layers)}", file=sys.stderr)
+
+
+os.environ["SDL_VIDEODRIVER"] = "dummy"
+_STEPS = int(sys.argv[2])
+if sys.argv[1] == "locked":
+    # Before anything is imported that starts threads.
+    _lock_in()
+_answer()

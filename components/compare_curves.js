@@ -1,0 +1,227 @@
+// The curves of several runs over each other: one chart per metric, one line per run or group.
+// Zoom, hover and drawing are those of a single run's curves; all that is chosen is in the address.
+import curves, { COLOURS, nearest, pairs, short, smoothed, token } from "curves";
+
+const PNG_HEAD = 64;
+const PNG_LINE = 34;
+
+export default {
+  extends: curves,
+  template: `
+    <div class="lab-curves-box">
+      <div class="lab-curves-bar" role="group" aria-label="How curves are drawn">
+        <label class="lab-control"><span>Over</span>
+          <select v-model="axis" aria-label="x-axis">
+            <option v-for="[key, label] in axes" :key="key" :value="key">{{ label }}</option>
+          </select></label>
+        <label class="lab-control"><span>Smoothing</span>
+          <input type="range" min="0" max="0.98" step="0.02" v-model.number="smoothing" aria-label="Smoothing">
+          <output>{{ smoothing.toFixed(2) }}</output></label>
+        <label class="lab-control"><input type="checkbox" v-model="log"><span>Log y</span></label>
+        <label class="lab-control"><span>Add a chart</span>
+          <select :value="''" aria-label="Add a chart" @change="addChart">
+            <option value="" disabled>Metric</option>
+            <option v-for="one in offered" :key="one.name" :value="one.name">{{ one.label }}</option>
+          </select></label>
+        <span class="lab-curves-at lab-mono">{{ place }}</span>
+        <button v-if="isZoomed" type="button" class="lab-tool" @click="reset">Reset zoom</button>
+      </div>
+      <div v-if="isLate" class="lab-curves-late" role="status">Reading the metrics of these runs.</div>
+      <div class="lab-curves">
+        <section v-for="chart in shown" :key="chart.title" class="lab-curve is-wide is-tall"
+                 role="group" :aria-label="'Curve of ' + chart.title">
+          <header>
+            <h3 class="lab-label">{{ chart.title }}</h3>
+            <a class="lab-tool" :href="table(chart)" :download="file(chart, 'csv')" :aria-label="chart.title + ' as CSV'">CSV</a>
+            <button type="button" class="lab-tool" :aria-label="chart.title + ' as PNG'" @click="picture(chart)">PNG</button>
+            <button v-if="chosen.length > 1" type="button" class="lab-tool" :aria-label="'Remove the chart of ' + chart.title"
+                    @click="removeChart(chart)">Remove</button>
+          </header>
+          <p class="lab-explained" v-if="chart.about">{{ chart.about }}</p>
+          <ul class="lab-curve-names">
+            <li v-for="line in legend(chart)" :key="line.name">
+              <i :style="{ background: line.colour }" :class="{ 'is-dashed': line.dashed }"></i>{{ line.label }}
+              <b>{{ line.value }}</b></li>
+            <li v-if="notes[chart.title]" class="is-note">{{ notes[chart.title] }}</li>
+          </ul>
+          <p v-if="!lines(chart).length" class="lab-small">Nothing was measured of this yet.</p>
+          <div class="lab-curve-plot" tabindex="0" role="img" :aria-label="chart.title + ' over ' + axisLabel"
+               aria-description="Plus, minus and arrow keys zoom and move, 0 shows all" :data-chart="chart.title"
+               @pointerdown="grab" @pointermove="point" @pointerup="release" @pointercancel="drag = null"
+               @pointerleave="leave" @dblclick="reset" @wheel="wheel" @keydown="key">
+            <div class="lab-curve-canvas" :ref="(element) => mountChart(chart, element)"></div>
+            <div v-if="hover !== null" class="lab-curve-cross" :style="{ left: pixel(chart, hover) + 'px' }"></div>
+            <div v-if="drag?.moved" class="lab-curve-drag" :style="dragBox(chart)"></div>
+          </div>
+        </section>
+      </div>
+    </div>`,
+  props: { entries: Array, metrics: Array, view: Object, against: String },
+  data() {
+    const { axis, smoothing, log, from, to, metrics } = this.view;
+    return { axis, smoothing, log, from, to, chosen: metrics };
+  },
+  computed: {
+    offered() { return this.metrics.filter(({ name }) => !this.chosen.includes(name)); },
+  },
+  watch: {
+    entries() { this.keep(); },
+    against() { this.keep(); },
+    metrics() { this.offer(); },
+    hover(x) { window.dispatchEvent(new CustomEvent("curve_at", { detail: { x, axis: this.axis } })); },
+  },
+  methods: {
+    // What the server calls: everything, or only what has moved.
+    show(answer) {
+      if (answer.question !== this.question) return;
+      clearTimeout(this.late);
+      this.isLate = false;
+      if (!answer.isPart) this.series = {};
+      for (const line of answer.lines) {
+        const { key, metric, points, means, low, high, seeds } = line;
+        this.series[`${metric} ${key}`] = { points: pairs(points), means: means && pairs(means), low, high, seeds };
+      }
+      this.extent = answer.extent;
+      this.extras = { question: answer.question, threshold: answer.threshold, marks: [] };
+      this.offer();
+      this.version += 1;
+      this.drawAll();
+    },
+    begin() {
+      this.offer();
+      this.ask(0);
+    },
+    ask(after) {
+      clearTimeout(this.asking);
+      this.asking = setTimeout(() => {
+        this.question += 1;
+        clearTimeout(this.late);
+        this.late = setTimeout(() => { this.isLate = true; }, 300);
+        const { axis, from, to, question, chosen } = this;
+        this.$emit("look", { axis, from, to, question, metrics: chosen });
+      }, after);
+    },
+
+    // What is chosen is in the address, so that a link opens the same view.
+    keep() {
+      const asked = new URLSearchParams();
+      const set = (name, value, usual) => { if (value !== usual && value !== null) asked.set(name, value); };
+      set("runs", this.entries.map(({ key }) => key).join(","), "");
+      set("colours", this.entries.map(({ colour }) => colour).join(","), this.entries.map((_, i) => i).join(","));
+      set("against", this.against || null, this.entries[0]?.key);
+      set("metrics", this.chosen.join(","), "mean_reward");
+      set("x", this.axis, "timesteps");
+      set("smooth", String(this.smoothing), "0.6");
+      set("log", this.log ? "1" : null, null);
+      set("from", this.from, null);
+      set("to", this.to, null);
+      const text = asked.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+      history.replaceState(history.state, "", text ? `/compare?${text}` : "/compare");
+    },
+    keepWindow() { this.keep(); },
+    addChart(event) {
+      this.chosen = [...this.chosen, event.target.value];
+      event.target.value = "";
+      this.changed();
+    },
+    removeChart(chart) {
+      this.chosen = this.chosen.filter((name) => name !== chart.metric);
+      this.changed();
+    },
+    changed() {
+      this.keep();
+      this.offer();
+      this.ask(0);
+    },
+
+    // What is known.
+    offer() {
+      const shown = this.chosen.map((name) => {
+        const known = this.metrics.find((one) => one.name === name);
+        return { title: known?.label ?? name.replaceAll("_", " "), about: known?.about ?? "", metric: name, goals: name.endsWith("reward") };
+      });
+      if (JSON.stringify(shown) === this.signature) return;
+      this.signature = JSON.stringify(shown);
+      this.shown = shown;
+      this.version += 1;
+    },
+    lines(chart) {
+      void this.version;
+      return this.entries.map(({ key }) => `${chart.metric} ${key}`).filter((name) => this.series[name]?.points.length);
+    },
+    entryOf(name) { return this.entries.find(({ key }) => name.endsWith(` ${key}`)); },
+    colourOf(entry) { return token(COLOURS[entry.colour % COLOURS.length]); },
+    legend(chart) {
+      return this.lines(chart).map((name) => {
+        const entry = this.entryOf(name), series = this.series[name];
+        const at = this.hover === null ? null : nearest(series.means ?? series.points, this.hover);
+        return { name, label: entry.name, colour: this.colourOf(entry), dashed: entry.colour >= COLOURS.length,
+                 value: at ? this.valueText(series, at) : "" };
+      });
+    },
+    valueText(series, at) {
+      const i = series.points.indexOf(at);
+      if (!series.seeds?.length || i < 0) return short(at[1]);
+      return `${short(at[1])} (${short(series.low[i])} to ${short(series.high[i])}, ${series.seeds[i]} seeds)`;
+    },
+    file(chart, ending) { return `compare ${chart.title}.${ending}`.toLowerCase().replace(/[^a-z0-9.]+/g, "-"); },
+    table(chart) {
+      const asked = new URLSearchParams({ of: "curves", runs: this.entries.map(({ key }) => key).join(","),
+                                          metric: chart.metric, x: this.axis, max_points: this.maxPoints });
+      return `/api/compare/export?${asked}`;
+    },
+    picture(chart) {
+      const plot = this.plots.get(chart.title).renderToCanvas({ pixelRatio: 2, backgroundColor: token("--surface") });
+      const lines = this.legend(chart), canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+      const head = PNG_HEAD + lines.length * PNG_LINE;
+      canvas.width = plot.width;
+      canvas.height = plot.height + head;
+      pen.fillStyle = token("--surface");
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.font = `600 24px ${token("--font-mono")}`;
+      pen.fillStyle = token("--ink");
+      pen.fillText(`${chart.title} over ${this.axisLabel}`, 24, 42);
+      pen.font = `400 22px ${token("--font-mono")}`;
+      lines.forEach((line, i) => {
+        const y = PNG_HEAD + i * PNG_LINE + 18;
+        pen.fillStyle = line.colour;
+        pen.fillRect(24, y - 8, 28, 4);
+        pen.fillStyle = token("--ink");
+        pen.fillText(line.label, 64, y);
+      });
+      pen.drawImage(plot, 0, head);
+      const link = document.createElement("a");
+      link.href = canvas.toDataURL("image/png");
+      link.download = this.file(chart, "png");
+      link.click();
+    },
+
+    // Drawing.
+    drawn(chart, name) {
+      const { points, means, low, high, seeds } = this.series[name], entry = this.entryOf(name);
+      const colour = this.colourOf(entry), type = entry.colour >= COLOURS.length ? "dashed" : "solid";
+      const base = { type: "line", showSymbol: points.length === 1, symbolSize: 5, color: colour, silent: true };
+      const even = (all) => (this.smoothing ? smoothed(all, this.smoothing) : all);
+      if (seeds?.length) return { raw: points, series: this.drawnGroup(base, even, { points, low, high, seeds, colour, type }) };
+      if (name.startsWith("eval_")) return { raw: points, series: [{ ...base, name, data: points, showSymbol: true, lineStyle: { width: 1, type } }] };
+      const line = { ...base, name, data: even(means ?? points), lineStyle: { width: 1.5, type } };
+      if (!this.smoothing) return { raw: points, series: [{ ...line, data: points }] };
+      return { raw: points, series: [{ ...base, name: `${name} raw`, data: points, lineStyle: { width: 1, opacity: 0.2, type } }, line] };
+    },
+    // The goal must not press the curves together, which are here to be told apart.
+    reach() { return { type: "line", data: [] }; },
+    drawnGroup(base, even, { points, low, high, seeds, colour, type }) {
+      const all = Math.max(...seeds), xs = points.map(([x]) => x);
+      const [bottom, top] = [low, high].map((ys) => even(ys.map((y, i) => [xs[i], y])));
+      const middle = even(points);
+      // Where not all seeds have come so far, the line is dotted: fewer speak there.
+      const whole = middle.map(([x, y], i) => [x, seeds[i] === all ? y : null]);
+      const rest = middle.map(([x, y], i) => [x, seeds[i] < all || seeds[i + 1] < all || seeds[i - 1] < all ? y : null]);
+      const area = { type: "custom", silent: true, clip: true, data: bottom.map(([x, y], i) => [x, y, top[i][1]]), encode: { x: 0, y: [1, 2] },
+                     renderItem: (params, api) => params.dataIndex !== 0 ? null : {
+                       type: "polygon", style: { fill: colour, opacity: 0.16 },
+                       shape: { points: [...bottom, ...top.toReversed()].map((point) => api.coord(point)) } } };
+      return [area, { ...base, data: whole, lineStyle: { width: 2, type } }, { ...base, data: rest, lineStyle: { width: 1, type: "dotted" } }];
+    },
+  },
+};

@@ -1,0 +1,194 @@
+"""What came of compared runs, what differs between them, and which is better."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from nicegui import ui
+
+from app.comparison.comparing import Comparison
+from app.comparison.differences import Difference, code_difference, has_own_reward
+from app.comparison.entries import Entry
+from app.comparison.numbers import Measured, Numbers
+from app.comparison.verdicts import METHOD
+from components.compared_runs import SERIES
+from components.metrics import NOT_MEASURED, format_number
+from components.panel import EmptyState
+from components.progress import format_seconds_of
+from components.table import Table
+
+_NUMBER = "lab-mono is-number"
+
+
+def _swatch(colour: int) -> None:
+    dashed = " is-dashed" if colour >= SERIES else ""
+    swatch = ui.element("i").classes(f"lab-swatch is-series-{colour % SERIES + 1}{dashed}")
+    swatch.props('aria-hidden="true"')
+
+
+class _Redrawn:
+    """A part that is drawn anew when what it shows has changed, and not otherwise."""
+
+    def __init__(self) -> None:
+        self._box = ui.element("div").classes("lab-compare-part")
+        self._shown: object = None
+
+    def draw(self, content: object, how: Callable[[], Any]) -> None:
+        """Draw `content` with `how`, unless it is drawn already."""
+        if content == self._shown:
+            return
+        self._shown = content
+        self._box.clear()
+        with self._box:
+            how()
+
+
+class NumbersTable:
+    """A row per entry with its final numbers."""
+
+    _TITLES = ("Run", "Seeds", "Last evaluation", "Best", "Final", "Steps", "Time", "Solved at")
+
+    def __init__(self) -> None:
+        self._part = _Redrawn()
+
+    def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
+        """Show them."""
+        names = [entry.name for entry in found.entries]
+        content = (names, list(found.numbers), list(colours.items()))
+        self._part.draw(content, lambda: self._draw(found, colours))
+
+    def _draw(self, found: Comparison, colours: Mapping[str, int]) -> None:
+        table = Table(*self._TITLES, numbers=self._TITLES[1:])
+        with table.body:
+            for entry, one in zip(found.entries, found.numbers, strict=True):
+                with table.row():
+                    with table.cell("", classes="is-name"), ui.element("div").classes("lab-keyed"):
+                        _swatch(colours[entry.key])
+                        ui.label(entry.name).classes("lab-name")
+                    self._cells(table, one)
+
+    def _cells(self, table: Table, one: Numbers) -> None:
+        texts = (
+            str(one.seeds),
+            _measured(one.evaluation),
+            _measured(one.best),
+            _measured(one.final),
+            format_number(one.timesteps),
+            format_seconds_of(one.seeds, one.elapsed_s),
+            _solved(one),
+        )
+        for title, text in zip(self._TITLES[1:], texts, strict=True):
+            table.text(title, text, classes=_NUMBER)
+
+
+class DifferencesTable:
+    """A row per setting that differs; nothing else."""
+
+    def __init__(self) -> None:
+        self._part = _Redrawn()
+
+    def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
+        """Show them."""
+        names = [entry.name for entry in found.entries]
+        content = (names, list(found.differences), list(colours.items()))
+        self._part.draw(content, lambda: self._draw(found, colours))
+
+    def _draw(self, found: Comparison, colours: Mapping[str, int]) -> None:
+        if len(found.entries) < 2:
+            EmptyState("One run alone", "Add another to see in which settings they differ.")
+            return
+        if not found.differences:
+            EmptyState("No setting differs", "Not even the seed: these runs repeat each other.")
+            return
+        with ui.element("table").classes("lab-table lab-differences"):
+            self._head(found.entries, colours)
+            with ui.element("tbody"):
+                for one in found.differences:
+                    self._row(one, found.entries)
+        _reward_diffs(found.entries)
+
+    @staticmethod
+    def _head(entries: Sequence[Entry], colours: Mapping[str, int]) -> None:
+        with ui.element("thead"), ui.element("tr"):
+            with ui.element("th"):
+                ui.label("Setting").classes("lab-label")
+            for entry in entries:
+                with ui.element("th"), ui.element("div").classes("lab-keyed"):
+                    _swatch(colours[entry.key])
+                    ui.label(entry.name).classes("lab-small")
+
+    @staticmethod
+    def _row(one: Difference, entries: Sequence[Entry]) -> None:
+        with ui.element("tr"):
+            with ui.element("td").classes("is-name lab-mono"):
+                ui.label(one.setting)
+            for value, entry in zip(one.values, entries, strict=True):
+                cell = ui.element("td").classes("lab-mono is-long")
+                # Not by `props`, which would read the quotes of a name as its own.
+                cell._props["data-label"] = entry.name
+                with cell:
+                    ui.label(NOT_MEASURED if value is None else value).classes("lab-inline")
+
+
+class Verdicts:
+    """Which is better than the reference, in plain sentences."""
+
+    def __init__(self) -> None:
+        self._part = _Redrawn()
+
+    def show(self, found: Comparison) -> None:
+        """Show them."""
+        content = (list(found.verdicts), list(found.notes), len(found.entries))
+        self._part.draw(content, lambda: self._draw(found))
+
+    @staticmethod
+    def _draw(found: Comparison) -> None:
+        if len(found.entries) < 2:
+            EmptyState("Nothing to judge yet", "It takes two runs, or better two groups of seeds.")
+            return
+        for note in found.notes:
+            ui.label(note).classes("lab-small")
+        if not found.verdicts:
+            return
+        with ui.element("ul").classes("lab-verdicts"):
+            for one in found.verdicts:
+                with ui.element("li").classes("" if one.is_told else "is-open"):
+                    ui.label(one.sentence)
+                    if one.agents is not None:
+                        ui.label(one.agents).classes("lab-small")
+        with ui.element("details").classes("lab-method"):
+            with ui.element("summary"):
+                ui.label("How this is judged").classes("lab-inline")
+            ui.label(METHOD).classes("lab-small")
+
+
+def _reward_diffs(entries: Sequence[Entry]) -> None:
+    """Show the changes between the reward functions of neighbours."""
+    if not any(map(has_own_reward, entries)):
+        return
+    for before, after in pairwise(entries):
+        if text := code_difference(before, after):
+            with ui.element("details").classes("lab-method"):
+                with ui.element("summary"):
+                    ui.label(f"Reward code: {before.name} to {after.name}").classes("lab-inline")
+                with ui.element("pre").classes("lab-diff").props("tabindex=0"):
+                    for line in text.splitlines():
+                        kind = {"+": "is-added", "-": "is-removed"}.get(line[:1], "")
+                        ui.label(line).classes(kind)
+
+
+def _measured(value: Measured | None) -> str:
+    if value is None:
+        return NOT_MEASURED
+    text = format_number(value.value, 1)
+    if value.ci95 is None:
+        return text
+    low, high = (format_number(edge, 1) for edge in value.ci95)
+    return f"{text} ({low} to {high})"
+
+
+def _solved(one: Numbers) -> str:
+    if one.solved_at is None:
+        return NOT_MEASURED
+    at = format_number(one.solved_at)
+    return at if one.seeds == 1 else f"{at} ({one.solved} of {one.seeds})"

@@ -1,0 +1,176 @@
+"""Which runs are compared: a chip for each, and a search for more."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from app.comparison.entries import Entry, Missing
+from components.buttons import compact_button
+from components.metrics import format_number
+from components.steady_rows import SteadyRows
+from storage.records import RunRecord
+
+SERIES = 5
+"""How many colours there are; more runs have the same ones, dashed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipHandlers:
+    """What a chip can be asked for; each takes its key."""
+
+    remove: Callable[[str], Awaitable[None]]
+    unfold: Callable[[str], Awaitable[None]]
+    judge_against: Callable[[str], Awaitable[None]]
+
+
+class Chips:
+    """The entries with their colours, and what is missing of those asked for."""
+
+    def __init__(self, on: ChipHandlers) -> None:
+        self._on = on
+        self._references: dict[str, ui.button] = {}
+        self._box = ui.element("ul").classes("lab-chips").props('aria-label="Compared runs"')
+        self._rows = SteadyRows(self._box, self._draw)
+
+    def show(
+        self,
+        entries: Sequence[Entry],
+        missing: Sequence[Missing],
+        colours: Mapping[str, int],
+        against: str,
+    ) -> None:
+        """Show these, and which of them is the reference."""
+        self._box.set_visibility(bool(entries or missing))
+        chips = [_Chip.of(entry, colours[entry.key]) for entry in entries]
+        self._rows.show([*chips, *missing])
+        for chip in chips:
+            pressed = "true" if chip.key == against else "false"
+            self._references[chip.key].props(f"aria-pressed={pressed}")
+
+    def _draw(self, one: "_Chip | Missing") -> None:
+        if isinstance(one, _Chip):
+            self._chip(one)
+        else:
+            self._missing(one)
+
+    def _chip(self, chip: "_Chip") -> None:
+        with ui.element("li").classes("lab-chip"):
+            dashed = " is-dashed" if chip.colour >= SERIES else ""
+            series = f"is-series-{chip.colour % SERIES + 1}{dashed}"
+            ui.element("i").classes(f"lab-swatch {series}").props('aria-hidden="true"')
+            link = ui.element("a").props(f'href="/runs/{chip.run_id}"').classes("is-link")
+            # Not by `props`, which would read the quotes of a name as its own.
+            link._props["title"] = chip.name
+            with link:
+                ui.label(chip.name)
+            reference = self._tool("Reference", chip, self._on.judge_against)
+            self._references[chip.key] = reference
+            with reference:
+                ui.tooltip("The others are judged against this one")
+            if chip.is_group:
+                self._tool("Unfold", chip, self._on.unfold)
+            self._tool("Remove", chip, self._on.remove)
+
+    def _missing(self, one: Missing) -> None:
+        with ui.element("li").classes("lab-chip is-missing"):
+            ui.label(one.reason).classes("lab-error")
+            button = ui.button("Remove", color=None).props("flat dense no-caps")
+            button.classes("lab-tool").on_click(lambda: self._on.remove(one.key))
+
+    @staticmethod
+    def _tool(text: str, chip: "_Chip", handler: Callable[[str], Awaitable[None]]) -> ui.button:
+        button = ui.button(text, on_click=lambda: handler(chip.key), color=None)
+        button.props("flat dense no-caps").classes("lab-tool")
+        button._props["aria-label"] = f"{text}: {chip.name}"
+        return button
+
+
+@dataclass(frozen=True, slots=True)
+class _Chip:
+    """What is written on a chip; all else about an entry may change while it is there."""
+
+    key: str
+    name: str
+    run_id: str
+    is_group: bool
+    colour: int
+
+    @classmethod
+    def of(cls, entry: Entry, colour: int) -> "_Chip":
+        return cls(entry.key, entry.name, entry.runs[0].id, entry.is_group, colour)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A run or a group that can be added."""
+
+    key: str
+    name: str
+    about: str
+
+
+def candidates(runs: Sequence[RunRecord], chosen: Sequence[str]) -> list[Candidate]:
+    """Return what a search has found, seeds folded into their groups where several are there."""
+    groups = [run.group_id for run in runs if run.group_id is not None]
+    found: dict[str, Candidate] = {}
+    for run in runs:
+        if run.group_id is not None and (count := groups.count(run.group_id)) > 1:
+            name = run.name.removesuffix(f", seed {run.config.get('seed')}")
+            key, about = f"g:{run.group_id}", f"{count} seeds · {run.env_id} · {run.algorithm}"
+        else:
+            score = format_number((run.latest or {}).get("mean_reward"), 1)
+            key, name = run.id, run.name
+            about = f"{run.status} · {run.env_id} · {run.algorithm} · mean reward {score}"
+        if key not in chosen:
+            found.setdefault(key, Candidate(key, name, about))
+    return list(found.values())
+
+
+class RunSearch:
+    """A field and what it finds; a press adds it."""
+
+    def __init__(
+        self,
+        *,
+        find: Callable[[str], Awaitable[Sequence[Candidate]]],
+        on_pick: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._find = find
+        self._on_pick = on_pick
+        self._asked = 0
+        with ui.element("div").classes("lab-run-search"):
+            self._text = ui.input(placeholder="Search runs to add", on_change=self.refresh)
+            self._text.props(
+                'dense outlined clearable debounce=200 aria-label="Search runs to add"'
+            ).classes("lab-full")
+            self._list = ui.element("ul").classes("lab-found").props('aria-label="Runs to add"')
+            self._found = SteadyRows(self._list, self._choice)
+            self._nothing = ui.label().classes("lab-small").props('role="status"')
+
+    async def refresh(self) -> None:
+        """Look for runs again."""
+        self._asked += 1
+        asked, text = self._asked, (self._text.value or "").strip()
+        found = await self._find(text)
+        if asked != self._asked:
+            return
+        none = f'No other run matches "{text[:60]}".' if text else "There is no other run to add."
+        self._nothing.set_text("" if found else none)
+        self._found.show(found)
+
+    def _choice(self, one: Candidate) -> None:
+        async def pick() -> None:
+            await self._on_pick(one.key)
+
+        with ui.element("li"):
+            button = ui.element("button").classes("lab-found-run").props('type="button"')
+            button.on("click", pick)
+            with button:
+                ui.label(one.name).classes("lab-name")
+                ui.label(one.about).classes("lab-small")
+
+
+def fold_button(on_click: Callable[[], Awaitable[None]]) -> ui.button:
+    """Add the button that takes the seeds of a group together."""
+    return compact_button("Fold seeds", on_click)

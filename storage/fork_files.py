@@ -1,0 +1,46 @@
+"""Policies that a run had just before it was changed: places to which one can return."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.run_folder import Content, write_atomically
+
+_KEPT = 20
+"""More changes than anybody makes by hand; of a program that makes more, the newest stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkFiles:
+    """A folder with one policy for each step at which a run was changed."""
+
+    path: Path
+
+    def save(self, timesteps: int, policy: Content) -> None:
+        """Keep a policy."""
+        self.path.mkdir(exist_ok=True)
+        write_atomically(self._file(timesteps), policy)
+        for old in self.steps()[:-_KEPT]:
+            self._file(old).unlink(missing_ok=True)
+
+    def steps(self) -> list[int]:
+        """Return the steps that have one, earliest first."""
+        if not self.path.is_dir():
+            return []
+        names = (file.stem for file in self.path.glob("*.pt"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def policy(self, timesteps: int) -> bytes | None:
+        """Return the policy of a step, unless there is none."""
+        try:
+            return self._file(timesteps).read_bytes()
+        except OSError:
+            return None
+
+    def cut_back(self, timesteps: int) -> None:
+        """Forget those after a step: the run goes on before them."""
+        for step in self.steps():
+            if step > timesteps:
+                self._file(step).unlink(missing_ok=True)
+
+    def _file(self, timesteps: int) -> Path:
+        return self.path / f"{timesteps}.pt"

@@ -1,0 +1,107 @@
+"""Two who want the same thing at the same moment."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from app.accounts.accounts import Accounts
+from app.accounts.errors import AccessError, NotResettableError, TakenError
+from app.accounts.requests import LabChanges, NewAccount, NewInvitation, NewPassword
+from app.accounts.signing_in import Caller
+from app.accounts.visitors import Visitor
+from app.settings import Settings
+from app.storage_thread import StorageThread
+from storage.account_records import Registration, Role
+from storage.database import open_database
+from tests.accounts.people import PASSWORD
+
+HERE = Caller(address="10.0.0.1")
+
+
+@pytest.fixture
+async def lab(tmp_path: Path) -> AsyncIterator[Callable[..., Accounts]]:
+    storage, opened = StorageThread(), list[Accounts]()
+    database = storage.call(open_database, tmp_path / "lab.db")
+
+    def open_accounts(**settings: str) -> Accounts:
+        opened.append(Accounts(Settings(bcrypt_cost=4, **settings), storage, secret=b"secret"))  # type: ignore[arg-type]  # texts only
+        return opened[-1]
+
+    yield open_accounts
+    for accounts in opened:
+        await accounts.close()
+    storage.call(database.close)
+    storage.close()
+
+
+async def register(accounts: Accounts, email: str, **codes: str | None) -> str:
+    wanted = NewAccount(email=email, password=PASSWORD, **codes)
+    return await accounts.signing_in.register(wanted, HERE)
+
+
+async def first(accounts: Accounts) -> Visitor:
+    shown = await register(accounts, "root@example.org", setup_code=accounts.signing_in.setup_code)
+    found = await accounts.passes.of_session(shown)
+    assert found is not None
+    return Visitor(found)
+
+
+def refusals(ends: list[str | BaseException]) -> list[BaseException]:
+    return [end for end in ends if isinstance(end, BaseException)]
+
+
+async def test_one_setup_code_makes_one_administrator(lab: Callable[..., Accounts]) -> None:
+    accounts = lab(host="0.0.0.0")
+    code = accounts.signing_in.setup_code
+
+    ends = await asyncio.gather(
+        *(register(accounts, f"p{n}@example.org", setup_code=code) for n in range(5)),
+        return_exceptions=True,
+    )
+
+    assert len(refusals(ends)) == 4
+    assert [person.role for person in accounts.directory.everybody] == [Role.ADMIN]
+
+
+async def test_one_invitation_lets_one_person_in(lab: Callable[..., Accounts]) -> None:
+    accounts = lab(host="0.0.0.0")
+    root = await first(accounts)
+    _, code = await accounts.administration.invite(root, NewInvitation())
+
+    ends = await asyncio.gather(
+        *(register(accounts, f"p{n}@example.org", invitation=code) for n in range(5)),
+        return_exceptions=True,
+    )
+
+    assert all(isinstance(end, AccessError) for end in refusals(ends))
+    assert len(accounts.directory.everybody) == 2
+
+
+async def test_one_address_gets_one_account(lab: Callable[..., Accounts]) -> None:
+    accounts = lab(auth="on")
+    root = await first(accounts)
+    await accounts.administration.change_lab(root, LabChanges(registration=Registration.OPEN))
+
+    addresses = ("ada@example.org", "ADA@example.org", " Ada@Example.ORG ")
+    ends = await asyncio.gather(
+        *(register(accounts, email) for email in addresses), return_exceptions=True
+    )
+
+    assert [type(end) for end in refusals(ends)] == [TakenError, TakenError]
+    assert len(accounts.directory.everybody) == 2
+
+
+async def test_one_code_sets_one_password(lab: Callable[..., Accounts]) -> None:
+    accounts = lab(auth="on")
+    root = await first(accounts)
+    _, code = await accounts.resets.make(root, root.me.id)
+    wishes = [NewPassword(code=code, password=f"password number {n}") for n in range(5)]
+
+    ends = await asyncio.gather(
+        *(accounts.resets.use(wish, HERE) for wish in wishes), return_exceptions=True
+    )
+
+    refused = refusals(ends)
+    assert [type(end) for end in refused] == [NotResettableError] * 4

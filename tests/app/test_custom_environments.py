@@ -1,0 +1,205 @@
+"""Environments that people write: checked, kept, trained on, shared, and taken away."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.environments.template import TEMPLATE
+from tests.lab_server import LabServer
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServer) -> None:
+    made = server.api.post("/environments/custom", json={"name": "maze", "code": TEMPLATE})
+    assert made.status_code == 201, made.text
+    (version,) = made.json()["versions"]
+    assert {found["level"] for found in version["findings"]} == {"ok"}
+    env_id = version["env_id"]
+    assert env_id == "custom/maze-v1"
+    described = server.api.get(f"/environments/{env_id}").json()
+    assert described["obs_labels"] == ["row", "column"]
+    assert described["action_labels"] == ["up", "right", "down", "left"]
+    picture = server.api.get(f"/environments/{env_id}/preview.png")
+    assert picture.headers["content-type"] == "image/png"
+
+    run = server.train(env_id=env_id, algorithm="PPO", total_timesteps=2_048, n_envs=2)
+    assert run["status"] == "completed", run["error"]
+    config = server.api.get(f"/runs/{run['id']}/config").json()
+    assert config["env_code"] == TEMPLATE
+    tested = server.api.post(f"/runs/{run['id']}/evaluations", json={"episodes": 1})
+    assert tested.status_code == 202, tested.text
+    preview = server.api.post("/previews", json={"env_id": env_id, "mode": "step"})
+    assert preview.status_code == 201, preview.text
+    server.api.delete(f"/previews/{preview.json()['id']}")
+
+
+def test_a_new_version_leaves_runs_of_the_old_one_as_they_are(server: LabServer) -> None:
+    server.api.post("/environments/custom", json={"name": "growing", "code": TEMPLATE})
+    run = server.create(env_id="custom/growing-v1")
+    changed = TEMPLATE.replace("-0.01", "-0.02")
+
+    added = server.api.post("/environments/custom/growing/versions", json={"code": changed})
+    again = server.api.post("/environments/custom/growing/versions", json={"code": changed})
+
+    assert [one["version"] for one in added.json()["versions"]] == [2, 1]
+    assert again.json()["versions"] == added.json()["versions"]
+    config = server.api.get(f"/runs/{run['id']}/config").json()
+    assert (config["env_id"], config["env_code"]) == ("custom/growing-v1", TEMPLATE)
+
+
+def test_a_deleted_environment_leaves_its_runs_able_to_train(server: LabServer) -> None:
+    server.api.post("/environments/custom", json={"name": "short-lived", "code": TEMPLATE})
+    run = server.create(env_id="custom/short-lived-v1", total_timesteps=500)
+
+    assert server.api.delete("/environments/custom/short-lived").status_code == 204
+
+    assert server.api.get("/environments/custom/short-lived").status_code == 404
+    refused = server.api.post("/runs", json={"env_id": "custom/short-lived-v1", "algorithm": "PPO"})
+    assert refused.status_code == 422
+    assert "was deleted" in refused.json()["error"]["message"]
+    server.api.post(f"/runs/{run['id']}/start")
+    assert server.wait_for(run["id"], "completed", "failed")["status"] == "completed"
+
+
+def test_an_environment_of_another_lab_is_named_with_the_way_out(server: LabServer) -> None:
+    answer = server.api.post("/runs", json={"env_id": "custom/unknown-v1", "algorithm": "PPO"})
+
+    assert answer.status_code == 422
+    assert "no environment 'custom/unknown-v1'" in answer.json()["error"]["message"]
+
+
+SPOILT = {
+    "a syntax error": ("class Maze(", "environment.py, line 1: SyntaxError"),
+    "no environment": ("x = 1", "there is no environment in it"),
+    "an error in reset": (
+        TEMPLATE.replace("self.agent = (0, 0)", "self.agent = 1 / 0"),
+        "line 28: ZeroDivisionError: division by zero",
+    ),
+    "a look at files": (
+        TEMPLATE.replace("self.agent = (0, 0)", "open('/etc/passwd')"),
+        "line 28: the sandbox does not allow access to '/etc/passwd'",
+    ),
+    "a reward that isn't finite": (
+        TEMPLATE.replace("else -0.01", 'else float("nan")'),
+        "line 38: The reward at step 1 is nan. It must be finite.",
+    ),
+    "a reward that is no number": (
+        TEMPLATE.replace("else -0.01", 'else "little"'),
+        "line 38: The reward must be a number, and is str.",
+    ),
+    "four values": (
+        TEMPLATE.replace("is_there, False, {}", "is_there, {}"),
+        "line 38: step() must return (observation, reward, terminated, truncated, info), and "
+        "returns 4 values.",
+    ),
+    "an observation of another shape": (
+        TEMPLATE.replace("return self.observe(), 1.0", "return np.zeros(3), 1.0"),
+        "line 38: The observation at step 1 has the shape (3,); the observation space says (2,).",
+    ),
+    "an exit": (
+        TEMPLATE.replace("is_there = MAP", "raise SystemExit\n        is_there = MAP"),
+        "line 37: it raised SystemExit, which would end the worker",
+    ),
+    "no end while loading": (
+        f"while True: pass\n{TEMPLATE}",
+        "line 1: the call took longer than 5 s",
+    ),
+    "no end in a step": (
+        TEMPLATE.replace("is_there = MAP", "sum(range(10**13))\n        is_there = MAP"),
+        "line 37: the call took longer than 5 s",
+    ),
+    "a crash": (
+        TEMPLATE.replace(
+            "is_there = MAP", "__import__('ctypes').string_at(0)\n        is_there = MAP"
+        ),
+        "line 37: it crashed the worker",
+    ),
+    "forbidden calls": (
+        f"import ctypes\nctypes.CDLL(None).ptrace(0, 0, 0, 0)\n{TEMPLATE}",
+        "the sandbox ended it",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_what_cannot_be_trained_on_is_refused_with_its_line(what: str, server: LabServer) -> None:
+    code, words = SPOILT[what]
+
+    kept = server.api.post("/environments/custom", json={"name": "spoilt", "code": code})
+
+    assert kept.status_code == 422, kept.text
+    assert words in kept.json()["error"]["message"]
+    assert server.api.get("/environments/custom/spoilt").status_code == 404
+
+
+def test_a_check_says_that_it_cannot_be_used_and_keeps_nothing(server: LabServer) -> None:
+    code, words = SPOILT["a syntax error"]
+
+    checked = server.api.post("/environments/custom/check", json={"code": code}).json()
+
+    assert not checked["usable"]
+    assert words in checked["findings"][0]["message"]
+    assert checked["findings"][0]["line"] == 1
+
+
+def test_an_environment_that_hangs_ends_its_run_with_the_line(server: LabServer) -> None:
+    # After so many steps that the check doesn't meet it.
+    code = TEMPLATE.replace("MOVES =", "TAKEN = []\nMOVES =").replace(
+        "        is_there = MAP",
+        "        TAKEN.append(1)\n        while len(TAKEN) > 15_000: pass\n        is_there = MAP",
+    )
+    made = server.api.post("/environments/custom", json={"name": "hanging", "code": code})
+    assert made.status_code == 201, made.text
+
+    run = server.train(env_id="custom/hanging-v1", total_timesteps=40_000)
+
+    assert run["status"] == "failed"
+    assert run["error"] == "environment.py, line 39: the call took longer than 5 s"
+
+
+def findings_of(server: LabServer, code: str) -> dict[str, dict[str, Any]]:
+    checked = server.api.post("/environments/custom/check", json={"code": code}).json()
+    assert checked["usable"], checked
+    return {found["check"]: found for found in checked["findings"] if found["level"] == "warning"}
+
+
+def test_what_is_only_unwise_is_kept_with_a_warning(server: LabServer) -> None:
+    # Not at the first step, where Gymnasium's own checker would see it.
+    restless = "import random\n" + TEMPLATE.replace(
+        "else -0.01", "else -random.random() * (self.agent[0] > 1)"
+    )
+    endless = TEMPLATE.replace("    max_episode_steps = 100\n", "").replace(
+        '== "G"', '== "nowhere"'
+    )
+    leaking = TEMPLATE.replace(
+        "        row = self.agent[0]",
+        "        KEPT.append(bytearray(20_000))\n        row = self.agent[0]",
+    ).replace("MOVES =", "KEPT = []\nMOVES =")
+    unseen = TEMPLATE.replace('"rgb_array"', "")
+
+    assert "part at step" in findings_of(server, restless)["repeats"]["message"]
+    assert "No episode ended" in findings_of(server, endless)["episodes"]["message"]
+    assert "It grew by" in findings_of(server, leaking)["memory"]["message"]
+    assert "isn't drawn" in findings_of(server, unseen)["rendering"]["message"]
+
+
+@pytest.mark.parametrize("name", ["Maze", "a b", "-x", "x-v1", "", "../x", "check", "x" * 41])
+def test_names_that_make_no_address_are_refused(name: str, server: LabServer) -> None:
+    answer = server.api.post("/environments/custom", json={"name": name, "code": TEMPLATE})
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == "name"
+
+
+def test_after_a_restart_it_is_still_there(start_server: Callable[..., LabServer]) -> None:
+    lab = start_server()
+    lab.api.post("/environments/custom", json={"name": "kept", "code": TEMPLATE})
+    lab.terminate()
+
+    lab.restart()
+
+    (found,) = lab.api.get("/environments/custom").json()["items"]
+    assert found["versions"][0]["code"] == TEMPLATE
+    assert lab.create(env_id="custom/kept-v1")["env_id"] == "custom/kept-v1"

@@ -1,0 +1,112 @@
+"""Evaluations on disk: which videos stay, and what a crash leaves."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.training.evaluation import (
+    Evaluation,
+    EvaluationStatus,
+    Judging,
+    begin_evaluation,
+    end_evaluation,
+    summarise,
+)
+from app.training.evaluation_shelf import EvaluationShelf
+from app.training.filmed import Filmed
+from app.worker import messages
+from storage.run_folder import RunsFolder
+
+_BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+_STEPS = messages.Replay(weighs=None, moments=())
+
+
+@pytest.fixture
+def folder(runs_dir: Path) -> RunsFolder:
+    (runs_dir / "run").mkdir(parents=True)
+    return RunsFolder(runs_dir)
+
+
+def done(minute: int, *, pinned: bool = False) -> Evaluation:
+    waiting = begin_evaluation("run", Judging(episodes=2, record=True))
+    said = messages.Evaluated(timesteps=9, returns=(1.0, 3.0), lengths=(1, 3), truncated=1)
+    found = end_evaluation(summarise(waiting, said), EvaluationStatus.COMPLETED)
+    return replace(found, created_at=_BEGAN + timedelta(minutes=minute), pinned=pinned)
+
+
+def filmed() -> Filmed:
+    said = messages.Filmed(pictures=50, fps=25.0, width=600, height=400)
+    return Filmed(
+        content=bytearray(b"film"), said=said, replay=bytearray(msgspec.json.encode(_STEPS))
+    )
+
+
+def store(shelf: EvaluationShelf, evaluation: Evaluation) -> Evaluation:
+    film = filmed()
+    assert film.video is not None
+    return shelf.save_with_video(evaluation, film, film.video)
+
+
+def videos(folder: RunsFolder) -> set[str]:
+    return {path.stem for path in (folder.path / "run" / "evaluations").glob("*.mp4")}
+
+
+def test_what_is_stored_is_read_back(folder: RunsFolder) -> None:
+    shelf = EvaluationShelf(folder, videos_kept=3)
+
+    stored = store(shelf, done(1))
+
+    assert shelf.load_all("run") == [stored]
+    assert stored.video is not None
+    assert (stored.video.seconds, stored.video.has_steps) == (2.0, True)
+    assert (stored.mean_return, stored.terminations) == (2.0, {"terminated": 1, "truncated": 1})
+
+
+def test_the_newest_videos_and_the_pinned_ones_stay(folder: RunsFolder) -> None:
+    shelf = EvaluationShelf(folder, videos_kept=2)
+
+    first, *others = (store(shelf, done(n, pinned=n == 0)) for n in range(5))
+
+    assert videos(folder) == {first.id, *(one.id for one in others[-2:])}
+    listed = shelf.load_all("run")
+    assert [one.id for one in listed] == [one.id for one in [*others[::-1], first]]
+    assert [one.has_video for one in listed] == [True, True, False, False, True]
+    assert not list((folder.path / "run" / "evaluations").glob("*.part"))
+
+    shelf.pin(listed[-1], on=False)
+
+    assert videos(folder) == {one.id for one in others[-2:]}
+
+
+def test_what_an_earlier_server_left_has_failed(folder: RunsFolder) -> None:
+    shelf = EvaluationShelf(folder, videos_kept=3)
+    left = begin_evaluation("run", Judging(episodes=2))
+    shelf.save(left)
+    shelf.files("run").save_video(left.id, b"half")
+    assert shelf.load_all("run") == []
+
+    shelf.end_what_was_under_way("The server ended.")
+
+    (found,) = shelf.load_all("run")
+    assert (found.id, found.status, found.error) == (left.id, "failed", "The server ended.")
+    assert {path.name for path in (folder.path / "run" / "evaluations").iterdir()} == {
+        f"{left.id}.json"
+    }
+
+
+def test_a_record_that_can_not_be_read_is_left_out(folder: RunsFolder) -> None:
+    shelf = EvaluationShelf(folder, videos_kept=3)
+    stored = store(shelf, done(1))
+    (folder.path / "run" / "evaluations" / "broken.json").write_text("{")
+
+    assert shelf.load_all("run") == [stored]
+
+
+def test_steps_that_are_no_steps_are_not_stored(folder: RunsFolder) -> None:
+    film = filmed()
+    film.replay = bytearray(b'{"weighs": "<script>", "moments": []}')
+
+    assert film.checked_replay() == b""

@@ -1,0 +1,100 @@
+"""Past runs: their shapes, and what the table says of them."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from app.storage_thread import StorageThread
+from app.training.history import History
+from components.history_view import HistoryView
+from components.run_rows import entry_row
+from storage import runs
+from storage.database import open_database
+from storage.records import Progress, RunFilter, RunRecord, RunStatus
+from storage.run_folder import RunsFolder
+
+
+def record(name: str = "a run", **values: Any) -> RunRecord:
+    now = datetime.now(UTC)
+    known: dict[str, Any] = {
+        "id": name,
+        "name": name,
+        "env_id": "CartPole-v1",
+        "algorithm": "PPO",
+        "status": RunStatus.COMPLETED,
+        "config": {"total_timesteps": 100},
+        "created_at": now,
+        "updated_at": now,
+    }
+    return RunRecord(**(known | values))
+
+
+async def test_a_run_from_before_is_drawn_once_from_its_metrics(tmp_path: Path) -> None:
+    storage = StorageThread()
+    database = storage.call(open_database, tmp_path / "lab.db")
+    config = {"total_timesteps": 100}
+    made = storage.call(
+        runs.create_run, name="old", env_id="CartPole-v1", algorithm="PPO", config=config
+    )
+    folder = RunsFolder(tmp_path)
+    path = folder.run(made.id).metrics
+    path.parent.mkdir()
+    lines = [
+        {"n": 1, "timesteps": 10, "mean_reward": 5.0},
+        {"n": 2, "timesteps": 20, "mean_reward": 6.0, "eval_reward": 9.0},
+        {"n": 3, "timesteps": 30, "eval_reward": 7.0},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    history = History(folder, storage, fresh=lambda run: run)
+
+    drawn = await history.draw(replace(made, status=RunStatus.COMPLETED))
+    path.unlink()
+    [entry] = (await history.page(RunFilter())).entries
+
+    assert drawn.sketch is not None
+    assert drawn.sketch.points == ((10, 5.0), (20, 6.0))
+    assert (entry[0].sketch, entry[0].score) == (drawn.sketch, 9.0)
+    storage.call(database.close)
+    storage.close()
+
+
+def test_a_group_says_what_a_typical_seed_came_to() -> None:
+    seeds = [
+        record(
+            f"Sweep, seed {number}",
+            group_id="g",
+            tags=("all", *(["one"] if number == 0 else [])),
+            status=RunStatus.RUNNING if number == 0 else RunStatus.COMPLETED,
+            progress=Progress(timesteps=100 * number, elapsed_s=10.0, best_evaluation=score),
+        )
+        for number, score in enumerate([0.0, 40.0, 60.0, 900.0])
+    ]
+
+    row = entry_row(seeds, lambda _: {})
+
+    assert (row["name"], row["status"], row["score"]) == ("Sweep", "1 running", "50.0")
+    assert (row["steps"], row["time"], row["tags"]) == ("150", "10 s per seed", ["all"])
+    assert row["band"].startswith(("0.0 to", "10.0 to", "20.0 to"))
+    assert [seed["short"] for seed in row["members"]] == [f"seed {n}" for n in range(4)]
+    assert row["members"][0]["tags"] == ["one"]
+
+
+def test_nothing_is_said_before_something_was_measured() -> None:
+    row = entry_row([record(status=RunStatus.QUEUED)], lambda _: {})
+
+    assert [row[name] for name in ("score", "steps", "time", "curve")] == ["-", "-", "-", None]
+
+
+def test_an_address_says_what_is_shown_and_nonsense_is_left_out() -> None:
+    said = {"q": "a b", "status": "failed", "archived": "all", "sort": "-score", "page": "3"}
+
+    view = HistoryView.read(said)
+
+    assert view.address == "/runs?q=a+b&status=failed&archived=all&sort=-score&page=3"
+    assert HistoryView.read({"status": "x", "sort": "x", "page": "-1", "archived": "x"}) == (
+        HistoryView()
+    )
+    assert not HistoryView.read({"sort": "name", "page": "2"}).is_filtered
+    assert view.everything == HistoryView(sort="-score")

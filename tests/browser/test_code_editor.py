@@ -1,0 +1,177 @@
+"""The code editor in a real browser: Monaco on a wide screen, CodeMirror on a phone."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.lab_server import ROOT, end, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PHONE = 390
+_AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.browser.editor_page", str(port)],
+        cwd=ROOT,
+        env={"PATH": "", "NICEGUI_STORAGE_PATH": str(tmp_path_factory.mktemp("storage"))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        wait_until(lambda: _answers(url), within=60)
+        yield url
+    finally:
+        end(process)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture(params=[1440, _PHONE])
+def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": request.param, "height": 900})
+    opened = context.new_page()
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    opened.on("request", lambda request: _stays_here(request.url, address, problems))
+    opened.goto(address)
+    expect(editor(opened)).to_have_attribute("aria-busy", "false", timeout=30_000)
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def _stays_here(url: str, address: str, problems: list[str]) -> None:
+    if urlsplit(url).netloc not in ("", urlsplit(address).netloc):
+        problems.append(f"a request to {url}")
+
+
+def editor(page: Page) -> Locator:
+    return page.locator(".lab-code-place").first
+
+
+def write_at_the_end(page: Page, text: str) -> None:
+    page.locator(".view-lines, .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(text, delay=20)
+
+
+def text_on_the_server(page: Page) -> Locator:
+    page.get_by_role("button", name="Read").click()
+    return page.locator(".server-text")
+
+
+def test_a_mistake_is_underlined_and_named_while_typing(page: Page) -> None:
+    said = page.locator(".lab-code-said").first
+    expect(said).to_have_text("No problems")
+
+    write_at_the_end(page, "y = (1 +")
+
+    expect(page.locator(".squiggly-error, .lab-squiggle.is-error").first).to_be_visible()
+    expect(said).to_have_text("1 problem")
+    page.get_by_role("button", name="Line 3").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("x = 1")
+    expect(said).to_have_text("No problems")
+    expect(page.locator(".squiggly-error, .lab-squiggle.is-error")).to_have_count(0)
+
+
+def test_a_dot_offers_the_parts_of_what_stands_before_it(page: Page) -> None:
+    write_at_the_end(page, "x = obs.")
+
+    offers = page.locator(".suggest-widget, .cm-tooltip-autocomplete")
+    expect(offers.get_by_text("pole_angle")).to_be_visible()
+    page.keyboard.type("car", delay=20)
+    expect(offers.get_by_text("pole_angle")).not_to_be_visible()
+    expect(offers.get_by_text("cart_position").first).to_be_visible()
+    page.keyboard.press("Enter")
+
+    expect(text_on_the_server(page)).to_contain_text("x = obs.cart_position")
+
+
+def test_ctrl_s_saves_and_format_lays_the_code_out(page: Page) -> None:
+    write_at_the_end(page, "z=1")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Saved 3 lines")).to_be_visible()
+
+    page.get_by_role("button", name="Format").click()
+    expect(page.locator(".lab-code-said").first).to_have_text("Formatted")
+    expect(text_on_the_server(page)).to_contain_text('return {"a": 1.0}')
+    expect(text_on_the_server(page)).to_contain_text("z = 1")
+    page.get_by_role("button", name="Undo").first.click()
+    expect(text_on_the_server(page)).to_contain_text("return {'a':1.0}")
+
+
+def test_the_page_writes_compares_and_shows_a_line(page: Page) -> None:
+    page.get_by_role("button", name="Write").click()
+    expect(editor(page)).to_contain_text("x = 1")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_text("Compared with the default")).to_be_visible()
+    expect(editor(page)).to_contain_text("def")
+    page.get_by_role("button", name="Compare no more").click()
+    expect(editor(page)).not_to_contain_text("def")
+
+    page.get_by_role("button", name="Second line").click()
+    expect(editor(page).locator(":focus")).to_have_count(1)
+    page.keyboard.type("second = 2")
+    expect(text_on_the_server(page)).to_have_text(r"'x = 1\nsecond = 2'")
+
+
+def test_tab_indents_until_escape_lets_it_leave(page: Page) -> None:
+    write_at_the_end(page, "if x:\n")
+    page.keyboard.press("Tab")
+    page.keyboard.type("pass")
+    told = page.get_by_text("Tab leaves the editor now")
+    while not told.is_visible():
+        # The first one may close suggestions.
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(100)
+    page.keyboard.press("Tab")
+
+    assert page.evaluate("document.activeElement.closest('.lab-code-place')") is None
+
+
+def test_a_run_s_code_is_shown_and_cannot_be_changed(page: Page) -> None:
+    page.get_by_role("button", name="Open a run").click()
+    shown = page.get_by_role("dialog")
+    expect(shown.locator(".lab-code-place")).to_contain_text("locked", timeout=30_000)
+    shown.locator(".view-lines, .cm-content").click()
+    page.keyboard.type("changed")
+
+    expect(shown.locator(".lab-code-place")).not_to_contain_text("changed")
+    expect(shown.get_by_role("button", name="Undo")).not_to_be_visible()
+
+
+@pytest.mark.skipif(not _AXE.is_file(), reason="axe-core isn't installed: make setup-test")
+def test_no_serious_obstacle_for_assistive_technology(page: Page) -> None:
+    write_at_the_end(page, "y = (1 +  # half of it")
+    expect(page.locator(".lab-code-said").first).to_have_text("1 problem")
+    page.add_script_tag(path=Path(_AXE))
+    for _ in range(2):
+        found = page.evaluate("axe.run(document.querySelector('.lab-code'))")["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"][:200]) for one in found
+                   if one["impact"] in {"serious", "critical"}]  # fmt: skip
+        assert serious == []
+        page.get_by_role("button", name="Theme").click()
+        page.wait_for_timeout(300)

@@ -1,0 +1,295 @@
+"""The curves of a run in a real browser, on a wide screen and on a phone."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from storage.metrics import MetricsWriter
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PATIENCE_MS = 60_000
+_MOST_POINTS = 1_500
+
+
+@pytest.fixture(params=[1440, 390])
+def visitor(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=request.param)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def long_run(server: LabServer) -> str:
+    """A run with thirty thousand lines of metrics, nine episodes and then an update."""
+    run_id: str = server.create(name="Long run")["id"]
+    writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
+    writer.append(_line(i) for i in range(1, 30_001))
+    writer.close()
+    return run_id
+
+
+def _line(i: int) -> dict[str, Any]:
+    line = {
+        "t": f"2026-01-01T00:00:{i % 60:02d}.000Z",
+        "timesteps": 100 * i,
+        "vec_steps": 25 * i,
+        "updates": i // 10,
+        "episode": i - i // 10,
+        "elapsed_s": i / 50,
+        "fps": 5_000.0,
+    }
+    if i % 10:
+        return {**line, "reward": float(i % 500), "episode_length": i % 500}
+    # A peak that must survive every thinning.
+    kl = 0.9 if i == 15_000 else 0.01
+    return {**line, "approx_kl": kl, "loss": 1.0, "value_loss": 0.5, "entropy": -0.1}
+
+
+def figure(page: Page, title: str) -> Locator:
+    return page.get_by_role("group", name=f"Curve of {title.lower()}", exact=True)
+
+
+def plot(page: Page, title: str) -> Locator:
+    found = figure(page, title).locator(".lab-curve-plot")
+    expect(found).to_be_visible(timeout=_PATIENCE_MS)
+    found.scroll_into_view_if_needed()
+    return found
+
+
+def ask(page: Page, what: str) -> Any:
+    """Look into the component `c` that holds the points."""
+    element = str(page.locator(".lab-curves-box").get_attribute("id")).removeprefix("c")
+    return page.evaluate(f"((c) => {what})(getElement({element}))")
+
+
+def wait_for_answer(page: Page) -> None:
+    """Wait until the browser has what it asked for last."""
+    page.wait_for_timeout(300)
+    wait_until(lambda: bool(ask(page, "c.question > 0 && c.extras.question === c.question")))
+
+
+def drag(page: Page, title: str, begin: float, end: float) -> None:
+    """Draw a window over a plot, from one share of its width to another."""
+    box = plot(page, title).bounding_box()
+    assert box is not None
+    y, inner = box["y"] + box["height"] / 2, box["width"] - 70
+    page.mouse.move(box["x"] + 58 + begin * inner, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 58 + (begin + end) / 2 * inner, y)
+    page.mouse.move(box["x"] + 58 + end * inner, y)
+    page.mouse.up()
+
+
+def test_what_was_measured_is_drawn_and_nothing_else(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+
+    for title in ("Reward", "Episode length", "Losses", "Entropy", "KL divergence", "FPS"):
+        expect(figure(page, title)).to_be_visible(timeout=_PATIENCE_MS)
+    expect(figure(page, "Clip fraction")).to_have_count(0)
+    counts = ask(page, "c.counts()")
+    assert max(counts.values()) <= _MOST_POINTS
+    assert ask(page, "c.series.approx_kl.points.some(([, y]) => y === 0.9)")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_axis_can_be_switched_and_a_reload_keeps_it(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Reward")
+    ends = {}
+
+    for axis in ("Steps", "Vectorised steps", "Updates", "Episodes", "Time"):
+        page.get_by_label("x-axis").select_option(label=axis)
+        wait_for_answer(page)
+        ends[axis] = ask(page, "c.extent[1]")
+
+    assert ends == {
+        "Steps": 3_000_000,
+        "Vectorised steps": 750_000,
+        "Updates": 3_000,
+        "Episodes": 27_000,
+        "Time": 600,
+    }
+    page.get_by_label("Smoothing").fill("0.5")
+    page.get_by_text("Log y").click()
+    page.reload()
+    plot(page, "Reward")
+    expect(page.get_by_label("x-axis")).to_have_value("elapsed_s")
+    expect(page.get_by_label("Smoothing")).to_have_value("0.5")
+    expect(page.get_by_role("checkbox", name="Log y")).to_be_checked()
+    plot(page, "Entropy")
+    expect(figure(page, "Entropy").get_by_text("Not on a log scale")).to_be_visible()
+    wait_for_answer(page)
+    assert ask(page, "c.extent[1]") == 600
+
+
+def test_a_zoom_asks_the_server_for_more_and_can_be_undone(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Reward")
+    wait_for_answer(page)
+    inside = "c.series.reward.points.filter(([x]) => x > 1420000 && x < 1490000).length"
+    before = ask(page, inside)
+
+    drag(page, "Reward", 0.465, 0.505)
+    wait_for_answer(page)
+
+    assert before < 80
+    # So many episodes ended there, and now each has its point.
+    assert ask(page, inside) == 630
+    low, high = ask(page, "c.range()")
+    assert 1_250_000 < low < 1_420_000
+    assert 1_490_000 < high < 1_700_000
+    page.reload()
+    plot(page, "Reward")
+    wait_for_answer(page)
+    assert ask(page, "c.range()") == [low, high]
+
+    page.get_by_role("button", name="Reset zoom").click()
+    wait_for_answer(page)
+    assert ask(page, "c.range()") == [0, 3_000_000]
+
+
+@pytest.mark.parametrize("visitor", [1440], indirect=True)
+def test_a_question_that_was_overtaken_is_not_answered(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Reward")
+    wait_for_answer(page)
+    # As a page that opens does it: the first question waits for the line, the second doesn't.
+    look = "c.$emit('look', { run: c.run, axis: c.axis, from: null, to: null, question: c.question"
+
+    ask(page, f"(c.question += 2, {look} }}), {look} - 1 }}), null)")
+
+    wait_for_answer(page)
+
+
+def test_keys_zoom_and_move_too(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Reward").focus()
+
+    page.keyboard.press("+")
+    assert ask(page, "c.range()") == [750_000, 2_250_000]
+    page.keyboard.press("ArrowRight")
+    assert ask(page, "c.range()") == [1_125_000, 2_625_000]
+    page.keyboard.press("0")
+
+    assert ask(page, "c.range()") == [0, 3_000_000]
+    expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
+    wait_for_answer(page)
+
+
+def test_all_charts_show_the_moment_that_one_is_pointed_at(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Entropy")
+
+    plot(page, "Episode length").hover()
+
+    expect(page.locator(".lab-curve-cross")).to_have_count(page.locator(".lab-curve").count())
+    value = figure(page, "Entropy").locator(".lab-curve-names b")
+    expect(value).to_have_text("-0.1")
+    expect(page.locator(".lab-curves-at")).to_have_text(re.compile(r"steps 1,\d{3},\d{3}"))
+    lefts = page.eval_on_selector_all(
+        ".lab-curve:not(.is-wide) .lab-curve-cross", "all => all.map(e => e.style.left)"
+    )
+    assert len(set(lefts)) == 1
+
+
+def test_the_table_has_every_line_of_the_file(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Losses")
+
+    with page.expect_download() as download:
+        page.get_by_label("Losses as CSV").click()
+
+    assert download.value.suggested_filename.endswith(".csv")
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
+    lines = (visitor.server.folder / long_run / "metrics.jsonl").read_text().splitlines()
+    written = [line for line in map(json.loads, lines) if "loss" in line]
+    assert [int(row["n"]) for row in rows] == [line["n"] for line in written]
+    for row, line in zip(rows, written, strict=True):
+        assert float(row["loss"]) == line["loss"]
+        assert float(row["value_loss"]) == line["value_loss"]
+        assert (row["t"], int(row["timesteps"])) == (line["t"], line["timesteps"])
+
+
+def test_a_chart_becomes_a_picture(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Reward")
+    page.wait_for_timeout(500)
+
+    with page.expect_download() as download:
+        page.get_by_label("Reward as PNG").click()
+
+    assert download.value.suggested_filename == "long-run-reward.png"
+    content = Path(download.value.path()).read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert len(content) > 5_000
+
+
+def test_the_terms_of_a_reward_are_lines_of_one_chart(visitor: Visit, server: LabServer) -> None:
+    run_id: str = server.create(name="Shaped")["id"]
+    writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
+    writer.append(
+        {**_line(i), "shaped_reward": i / 2, "terms": {"alive": i, "pole upright": -0.1}}
+        for i in range(1, 9)
+    )
+    writer.close()
+
+    page = visitor.open(f"/runs/{run_id}")
+
+    terms = figure(page, "Reward terms")
+    expect(terms.locator(".lab-curve-names li")).to_have_text(
+        ["alive", "pole upright"], timeout=_PATIENCE_MS
+    )
+    expect(figure(page, "Shaped reward")).to_be_visible()
+    table = terms.get_by_role("link", name="CSV").get_attribute("href")
+    assert table is not None
+    rows = server.api.get(table.removeprefix("/api")).text.splitlines()
+    assert rows[0].endswith("terms/alive,terms/pole upright")
+    assert rows[1].endswith("1,-0.1")
+
+
+def test_losses_can_be_brought_to_one_scale(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    plot(page, "Losses")
+    losses = "c.charts.find((one) => one.title === 'Losses')"
+    drawn = f"c.option({losses}).series.map((line) => line.data[0][1])"
+    assert ask(page, drawn) == [1, 1, 0.5, 0.5]
+
+    page.get_by_role("button", name="Scaled").click()
+
+    assert ask(page, drawn) == [1, 1, 1, 1]
+
+
+def test_a_bar_tells_of_its_episode(visitor: Visit, server: LabServer) -> None:
+    run = server.train(total_timesteps=4_000)
+    page = visitor.open(f"/runs/{run['id']}")
+    bars = page.get_by_role("listbox", name="Reward of the last 100 episodes")
+    expect(bars).to_be_visible(timeout=_PATIENCE_MS)
+    words = page.locator(".lab-bars-words")
+    items = server.api.get(f"/runs/{run['id']}/metrics").json()["items"]
+    newest = [line for line in items if "reward" in line][-100:]
+    expect(bars.get_by_role("option")).to_have_count(len(newest))
+
+    bars.focus()
+    page.keyboard.press("End")
+    expect(words).to_contain_text(f"Episode {newest[-1]['episode']:,} · reward")
+    expect(words).to_contain_text(f"{newest[-1]['episode_length']} steps long")
+    expect(words).to_contain_text(f"ended at step {newest[-1]['timesteps']:,}")
+    page.keyboard.press("ArrowLeft")
+    expect(words).to_contain_text(f"Episode {newest[-2]['episode']:,} ·")
+    bars.click(position={"x": 1, "y": 50})
+    expect(words).to_contain_text(f"Episode {newest[0]['episode']:,} ·")
+
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(page.get_by_text("The view was cleared")).to_be_visible()
+    page.reload()
+    expect(bars.get_by_role("option")).to_have_count(len(newest))

@@ -1,0 +1,235 @@
+"""The page of an environment in a real browser: watch, step through, play."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PATIENCE_MS = 60_000
+_WIDTHS = [1440, 390]
+
+
+@pytest.fixture(params=_WIDTHS)
+def any_visit(
+    browser: Browser, server: LabServer, request: pytest.FixtureRequest
+) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=request.param)
+    yield opened
+    opened.close()
+    wait_until(lambda: not _previews(server))
+
+
+def _previews(server: LabServer) -> bool:
+    """Whether workers of earlier tests are still there; the warm ones wait with torch imported."""
+    return any(" painter " in " ".join(worker.cmdline()) for worker in server.workers())
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def cell(page: Page, name: str) -> str:
+    return (
+        page.get_by_label("State", exact=True)
+        .locator(".lab-cell")
+        .filter(has_text=re.compile(f"^{name}"))
+        .locator(".lab-number, .lab-value")
+        .inner_text()
+    )
+
+
+def see(page: Page, name: str, text: str) -> None:
+    panel = page.get_by_label("State", exact=True)
+    found = panel.locator(".lab-cell").filter(has_text=re.compile(f"^{name}"))
+    expect(found.locator(".lab-number, .lab-value")).to_have_text(text, timeout=_PATIENCE_MS)
+
+
+def values(page: Page) -> list[str]:
+    return page.locator(".lab-observed td.lab-mono").all_inner_texts()
+
+
+def picture(page: Page) -> str:
+    return str(page.locator(".lab-stage canvas").evaluate("canvas => canvas.toDataURL()"))
+
+
+def wait_for_another_picture(page: Page, than: str) -> None:
+    page.wait_for_function(
+        "than => document.querySelector('.lab-stage canvas').toDataURL() !== than",
+        arg=than,
+        timeout=_PATIENCE_MS,
+    )
+
+
+def test_watch_a_random_agent_live(any_visit: Visit) -> None:
+    page = any_visit.open("/environments/LunarLander-v3")
+    press(page, "Watch")
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+
+    wait_for_another_picture(page, picture(page))
+
+    expect(page.locator(".lab-stage-badge", has_text="preview")).to_be_visible()
+    page.wait_for_function(
+        "() => !document.querySelector('.lab-observed td.lab-mono').innerText.startsWith('-')"
+    )
+    expect(page.get_by_role("link", name="Train on it")).to_have_attribute(
+        "href", "/train?env=LunarLander-v3"
+    )
+
+
+def test_step_through_and_back(any_visit: Visit) -> None:
+    page = any_visit.open("/environments/FrozenLake-v1")
+    press(page, "Step")
+    see(page, "Step", "0")
+    press(page, "right")
+    see(page, "Step", "1")
+    see(page, "Last action", "right")
+    before, drawn = values(page), picture(page)
+    press(page, "Random")
+    see(page, "Step", "2")
+
+    press(page, "Back")
+
+    see(page, "Step", "1")
+    assert values(page) == before
+    page.wait_for_function(
+        "drawn => document.querySelector('.lab-stage canvas').toDataURL() === drawn", arg=drawn
+    )
+    press(page, "Reset")
+    see(page, "Step", "0")
+    expect(page.get_by_role("button", name="Back", exact=True)).to_be_disabled()
+    seed = page.get_by_label("Seed").input_value()
+    press(page, "New seed")
+    expect(page.get_by_label("Seed")).not_to_have_value(seed)
+
+
+def test_play_by_keyboard_to_the_end_and_keep_it(any_visit: Visit) -> None:
+    page = any_visit.open("/environments/CartPole-v1")
+    press(page, "Play")
+    expect(page.get_by_text("Press a key to begin.")).to_be_visible(timeout=_PATIENCE_MS)
+    at = page.evaluate("scrollY")
+    page.keyboard.down("ArrowRight")
+    page.keyboard.down("ArrowDown")
+    expect(page.get_by_text("The episode is over")).to_be_visible(timeout=_PATIENCE_MS)
+    page.keyboard.up("ArrowRight")
+    page.keyboard.up("ArrowDown")
+
+    you = page.get_by_label("Score").locator(".lab-cell").filter(has_text="You, best")
+    expect(you.locator(".lab-number")).not_to_have_text("-")
+    press(page, "Keep as demonstration")
+    kept = page.get_by_label("Demonstrations").locator("li")
+    expect(kept).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename.endswith(".npz")
+    page.get_by_role("button", name=re.compile("^Delete the demonstration")).click()
+    expect(page.get_by_text("No demonstrations yet")).to_be_visible()
+    page.evaluate("at => scrollTo(0, at)", at)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Press a key to begin.")).to_be_visible(timeout=_PATIENCE_MS)
+    random = page.get_by_label("Score").locator(".lab-cell").filter(has_text="Random")
+    expect(random.locator(".lab-number")).to_have_text(re.compile(r"^\d\d\.\d$"))
+
+
+def test_arrow_keys_play_and_do_not_scroll(any_visit: Visit) -> None:
+    page = any_visit.open("/environments/GridWorld-v0")
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": 400})
+    press(page, "Play")
+    expect(page.get_by_text("Press a key to begin.")).to_be_visible(timeout=_PATIENCE_MS)
+    at = page.evaluate("scrollY")
+
+    page.keyboard.press("ArrowDown")
+
+    see(page, "Step", "1")
+    see(page, "Last action", "down")
+    assert page.evaluate("scrollY") == at
+
+
+def test_play_by_touch(browser: Browser, server: LabServer) -> None:
+    visit = Visit(browser, server, width=390)
+    page = visit.open("/environments/Taxi-v4")
+    press(page, "Play")
+    button = page.get_by_role("group", name="Controls").get_by_role("button", name="north")
+    expect(button).to_be_enabled(timeout=_PATIENCE_MS)
+    sizes = page.locator(".lab-key").evaluate_all(
+        "keys => keys.map(key => key.getBoundingClientRect()).map(box => [box.width, box.height])"
+    )
+
+    button.dispatch_event(
+        "pointerdown", {"pointerType": "touch", "pointerId": 1, "isPrimary": True}
+    )
+    button.dispatch_event("pointerup", {"pointerType": "touch", "pointerId": 1, "isPrimary": True})
+
+    see(page, "Step", "1")
+    see(page, "Last action", "north")
+    assert len(sizes) == 6
+    assert all(min(size) >= 44 for size in sizes)
+    visit.close()
+
+
+def test_numbers_are_stepped_with_sliders(visit: Visit) -> None:
+    page = visit.open("/environments/Pendulum-v1")
+    press(page, "Step")
+    slider = page.get_by_role("group", name="Controls").get_by_role("slider", name="torque")
+    expect(slider).to_be_enabled(timeout=_PATIENCE_MS)
+
+    slider.fill("-1.52")
+    page.get_by_role("group", name="Actions").get_by_role("button", name="Take a step").click()
+
+    see(page, "Step", "1")
+    see(page, "Last action", "-1.52")
+
+
+@pytest.mark.parametrize("width", [1440, 1000, 390])
+def test_the_page_is_no_wider_than_the_screen_and_in_order(
+    browser: Browser, server: LabServer, width: int
+) -> None:
+    visit = Visit(browser, server, width=width)
+    for env_id in ("BipedalWalker-v3", "ALE/Seaquest-v5", "Hopper-v5"):
+        page = visit.open(f"/environments/{env_id}")
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, env_id
+    page = visit.open("/environments/CartPole-v1")
+    tops = [
+        page.locator(place).bounding_box()["y"]
+        for place in (".lab-stage", ".lab-modes", ".lab-state-view")
+    ]
+    assert tops == sorted(tops) or width > 1023
+    visit.close()
+
+
+def test_a_missing_family_shows_its_command(visit: Visit) -> None:
+    page = visit.open("/environments/Hopper-v5")
+
+    expect(page.get_by_text("pip install --editable '.[mujoco]'")).to_be_visible()
+    expect(page.get_by_role("button", name="Watch")).to_have_count(0)
+
+
+def test_an_environment_that_dies_can_be_started_again(visit: Visit, server: LabServer) -> None:
+    page = visit.open("/environments/CartPole-v1")
+    press(page, "Step")
+    see(page, "Step", "0")
+    (worker,) = (one for one in server.workers() if " painter " in " ".join(one.cmdline()))
+
+    worker.kill()
+    expect(page.get_by_text("CartPole-v1 ended the preview")).to_be_visible(timeout=_PATIENCE_MS)
+    press(page, "Start again")
+
+    press(page, "push left")
+    see(page, "Step", "1")
+
+
+def test_leaving_the_page_gives_the_worker_back(visit: Visit, server: LabServer) -> None:
+    page = visit.open("/environments/CartPole-v1")
+    press(page, "Watch")
+    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    assert _previews(server)
+
+    page.goto(server.url + "/runs")
+
+    wait_until(lambda: not _previews(server), within=40)

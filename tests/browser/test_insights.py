@@ -1,0 +1,124 @@
+"""The panel that says what is wrong, in a real browser."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer
+
+pytestmark = pytest.mark.browser
+
+_PATIENCE_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def broken(server: LabServer) -> dict[str, Any]:
+    return server.train(
+        algorithm="DQN",
+        total_timesteps=6_000,
+        seed=1,
+        name="never learns",
+        hyperparameters={"learning_starts": 50_000},
+    )
+
+
+@pytest.fixture(params=[1440, 390])
+def narrow_or_wide(request: pytest.FixtureRequest, browser: Browser, server: LabServer) -> Any:
+    opened = Visit(browser, server, width=request.param)
+    yield opened
+    opened.close()
+
+
+def analysis(page: Page) -> Any:
+    return page.get_by_role("region", name="Analysis & explainer")
+
+
+def test_the_most_important_finding_is_open_and_the_rest_folded(
+    narrow_or_wide: Visit, broken: dict[str, Any]
+) -> None:
+    page = narrow_or_wide.open(f"/runs/{broken['id']}")
+    panel = analysis(page)
+
+    expect(panel.get_by_text("Policy behavior detected")).to_be_visible(timeout=_PATIENCE_MS)
+    first = panel.locator(".lab-insight").first
+    expect(first.get_by_text("It never begins to learn")).to_be_visible()
+    expect(first.get_by_text(re.compile("learning_starts is 50,000"))).to_be_visible()
+    expect(first.get_by_text(re.compile("steps 0 to"))).to_be_visible()
+    expect(first.get_by_role("button", name="Apply now")).to_be_hidden()
+    is_too_wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    assert not is_too_wide
+
+
+def test_a_finding_leads_to_its_window_on_the_curves(visit: Visit, broken: dict[str, Any]) -> None:
+    page = visit.open(f"/runs/{broken['id']}")
+    first = analysis(page).locator(".lab-insight").first
+    page.evaluate("window.addEventListener('show_window', e => { window.shown = e.detail })")
+
+    first.get_by_role("button", name="Show on chart").click(timeout=_PATIENCE_MS)
+
+    page.wait_for_function("() => window.shown")
+    shown = page.evaluate("window.shown")
+    assert shown["metric"] == "loss"
+    assert shown["first"] == 0
+    assert shown["last"] > 1_000
+    page.wait_for_function("() => document.activeElement.matches('.lab-curve-plot')")
+
+
+def test_a_change_becomes_a_new_run_after_a_look_at_it(
+    narrow_or_wide: Visit, broken: dict[str, Any]
+) -> None:
+    page = narrow_or_wide.open(f"/runs/{broken['id']}")
+    first = analysis(page).locator(".lab-insight").first
+
+    first.get_by_role("button", name="Apply as a new run").click(timeout=_PATIENCE_MS)
+    expect(first.get_by_text("300 instead of 50,000")).to_be_visible()
+    first.get_by_role("button", name="Start it").click()
+
+    page.wait_for_url(lambda url: "/runs/" in url and broken["id"] not in url)
+    made = page.url.rpartition("/")[2]
+    config = narrow_or_wide.server.get(made)["config"]
+    assert config["hyperparameters"]["learning_starts"] == 300
+    assert config["seed"] == broken["config"]["seed"]
+    narrow_or_wide.server.wait_for(made, "completed")
+
+
+def test_a_report_is_made_and_handed_over(narrow_or_wide: Visit, broken: dict[str, Any]) -> None:
+    page = narrow_or_wide.open(f"/runs/{broken['id']}")
+    panel = analysis(page)
+
+    panel.get_by_role("button", name="Generate report").click()
+    expect(panel.get_by_text("The report is ready.")).to_be_visible(timeout=_PATIENCE_MS)
+    with page.expect_download() as download:
+        panel.get_by_role("link", name="Page").click()
+
+    content = download.value.path().read_text()
+    assert "never learns" in content
+    assert "It never begins to learn" in content
+
+
+def test_a_running_run_is_changed_now(visit: Visit) -> None:
+    lab = visit.server
+    run = lab.create(
+        start=True, total_timesteps=50_000_000, seed=1, hyperparameters={"learning_rate": 0.5}
+    )
+    page = visit.open(f"/runs/{run['id']}")
+    card = analysis(page).locator('.lab-insight[data-code="policy_jumps"]')
+
+    card.wait_for(timeout=_PATIENCE_MS)
+    # The first finding unfolds by itself, which takes a moment.
+    page.wait_for_timeout(1_000)
+    button = card.get_by_role("button", name="Apply now")
+    if not button.is_visible():
+        card.locator(".q-item").first.click()
+    button.click()
+    expect(card.get_by_text(re.compile("instead of 0.5"))).to_be_visible()
+    card.get_by_role("button", name="Change it").click()
+
+    expect(
+        page.get_by_label("Events").get_by_text(re.compile("learning_rate 0.0003"))
+    ).to_be_visible(timeout=_PATIENCE_MS)
+    lab.api.post(f"/runs/{run['id']}/stop")
+    lab.wait_for(run["id"], "stopped")

@@ -1,0 +1,114 @@
+"""Every page, wide and light, small and dark: what a glance, a finger and a screen reader find."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.accounts.people import Someone
+from tests.browser.conftest import Visit
+from tests.browser.test_account_pages import signed_in
+from tests.lab_server import ROOT, LabServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+WIDE, NARROWER, PHONE = 1440, 1000, 390
+OPEN = (
+    *("/", "/?q=nothing+fits+this", "/train", "/train?tour=1"),
+    *("/environments/CartPole-v1", "/environments/Pendulum-v1", "/environments/nothing"),
+    *("/runs", "/runs?q=nothing+fits+this", "/runs/{run}", "/runs/nothing"),
+    *("/compare", "/compare?runs={run},{twin},nothing"),
+)
+PUBLIC = ("/login", "/register", "/reset", "/nowhere")
+ACCOUNT = ("/profile", "/admin")
+AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
+
+SMALL_TEXT = """() => [...document.querySelectorAll('body *')]
+    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.closest('.lab-unseen'))
+    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+    .filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)
+    .map(e => e.outerHTML.slice(0, 120))"""
+
+# Links within a sentence are as high as the sentence.
+SMALL_TARGETS = """() => [...document.querySelectorAll(
+        'a[href], button, input, select, textarea, summary, [role=button], [role=radio], '
+        + '[role=checkbox], [role=switch], [role=tab]')]
+    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.closest('.lab-unseen'))
+    .filter(e => !(e.tagName === 'A' && getComputedStyle(e).display === 'inline'))
+    .map(e => e.closest('.q-field__control') ?? e.closest('label') ?? e)
+    .filter(e => { const box = e.getBoundingClientRect();
+                   return box.width && (box.height < 43.5 || box.width < 43.5); })
+    .map(e => `${Math.round(e.getBoundingClientRect().width)}x`
+              + `${Math.round(e.getBoundingClientRect().height)} ${e.outerHTML.slice(0, 160)}`)"""
+
+
+@pytest.fixture(scope="module")
+def runs(server: LabServer) -> dict[str, str]:
+    run = server.train(total_timesteps=2_000)
+    twin = server.train(total_timesteps=2_000, learning_rate=0.01, name="Twin")
+    return {"run": run["id"], "twin": twin["id"]}
+
+
+@pytest.fixture
+def visited(
+    browser: Browser, server: LabServer, guarded: LabServer, request: pytest.FixtureRequest
+) -> Iterator[Visit]:
+    """Somebody at the open lab, or at the one with accounts."""
+    path = request.getfixturevalue("path")
+    visit = Visit(browser, guarded if path in (*PUBLIC, *ACCOUNT) else server, width=WIDE)
+    yield visit
+    if path == "/nowhere":
+        visit.problems = [text for text in visit.problems if "404" not in text]
+    visit.close()
+
+
+@pytest.mark.parametrize("path", [*OPEN, *PUBLIC, *ACCOUNT])
+def test_a_page_has_no_obstacle(
+    path: str, visited: Visit, runs: dict[str, str], admin: Someone
+) -> None:
+    filled = path.format(**runs)
+    page = signed_in(visited, admin, path) if path in ACCOUNT else visited.open(filled)
+    page.wait_for_load_state("networkidle")
+
+    assert obstacles(page, WIDE) == []
+    page.set_viewport_size({"width": NARROWER, "height": 900})
+    assert overflow(page, NARROWER) == []
+    darken(page, PHONE)
+    assert obstacles(page, PHONE) == []
+
+
+def darken(page: Page, width: int) -> None:
+    """Open it again as somebody does who chose the dark; what it needs is there already."""
+    page.context.add_cookies([{"name": "theme", "value": "dark", "url": page.url}])
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("body")).to_contain_class("body--dark")
+
+
+def obstacles(page: Page, width: int) -> list[str]:
+    """Return what scrolls sideways, is too small to read or to hit, or has no name."""
+    # Folds take their time to arrive.
+    page.wait_for_timeout(300)
+    found = overflow(page, width) + page.evaluate(SMALL_TEXT)
+    if width == PHONE:
+        found += page.evaluate(SMALL_TARGETS)
+    assert AXE.is_file(), "axe-core is missing: run make setup."
+    page.evaluate("document.documentElement.classList.add('is-explaining')")
+    page.evaluate(AXE.read_text() + "; 0")
+    return found + serious(page.evaluate("axe.run(document)"))
+
+
+def overflow(page: Page, width: int) -> list[str]:
+    needed = page.evaluate("document.documentElement.scrollWidth")
+    return [f"it is {needed} px wide"] if needed > width else []
+
+
+def serious(report: dict[str, Any]) -> list[str]:
+    return [
+        f"{problem['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for problem in report["violations"]
+        if problem["impact"] in {"serious", "critical"}
+        for node in problem["nodes"][:3]
+    ]

@@ -1,0 +1,257 @@
+"""The form and the run on stage in a real browser, on a wide screen and on a phone."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.accounts.people import Someone, newcomer
+from tests.browser.conftest import Visit
+from tests.lab_server import LabServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+_PATIENCE_MS = 60_000
+_PHONE = 390
+
+
+@pytest.fixture(params=[1440, _PHONE])
+def visitor(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=request.param)
+    yield opened
+    opened.close()
+
+
+def is_phone(page: Page) -> bool:
+    return bool(page.evaluate("innerWidth") == _PHONE)
+
+
+def open_setup(page: Page) -> Locator:
+    """Bring the form into sight; on a phone it is a sheet."""
+    page.wait_for_timeout(300)
+    if is_phone(page):
+        page.get_by_role("button", name="Setup", exact=True).click()
+    form = page.get_by_label("Setup", exact=True)
+    expect(form).to_be_visible()
+    return form
+
+
+def test_an_address_fills_the_form(visitor: Visit) -> None:
+    page = visitor.open("/train?env=LunarLander-v2&algorithm=dqn&preset=High+score")
+    form = open_setup(page)
+
+    expect(form.get_by_role("radio", name="LunarLander-v3")).to_be_checked()
+    expect(form.get_by_label("Algorithm")).to_have_value("DQN")
+    expect(form.get_by_role("radio", name="High score")).to_be_checked()
+    expect(form.get_by_text("DQN on LunarLander-v3")).to_be_visible()
+
+
+def test_an_address_that_makes_no_sense_is_said_and_ignored(visitor: Visit) -> None:
+    page = visitor.open("/train?env=CartPole-v2&algorithm=magic&preset=best")
+    form = open_setup(page)
+
+    notice = form.get_by_role("status")
+    expect(notice).to_contain_text("Unknown environment 'CartPole-v2'. Did you mean CartPole-v1?")
+    expect(notice).to_contain_text("Unknown algorithm 'magic'.")
+    expect(notice).to_contain_text("Unknown preset 'best'.")
+    expect(form.get_by_role("radio", name="CartPole-v1")).to_be_checked()
+
+
+def test_presets_say_what_they_reached_or_nothing(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+
+    fast = form.get_by_role("radio", name="Fast")
+    expect(fast).to_contain_text("500.0")
+    expect(fast).to_contain_text(re.compile(r"\d s"))
+    form.get_by_label("Algorithm").click()
+    page.get_by_role("option", name="TRPO", exact=True).click()
+    expect(fast).to_have_text(re.compile(r"Fast\s*-\s*-"))
+    expect(form.get_by_text("nothing is promised")).to_be_visible()
+
+
+def test_a_setting_is_found_by_typing(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+    form.get_by_text("Advanced", exact=True).click()
+    expect(form.get_by_text("Network", exact=True)).to_be_visible()
+    expect(form.get_by_label("clip_range", exact=True)).not_to_be_visible()
+
+    form.get_by_label("Find a setting").fill("clip")
+
+    expect(form.get_by_label("clip_range", exact=True)).to_be_visible()
+    expect(form.get_by_text("Network", exact=True)).not_to_be_visible()
+    expect(form.get_by_label("n_epochs")).not_to_be_visible()
+    form.get_by_label("Find a setting").fill("no such thing")
+    expect(form.get_by_text('No setting matches "no such thing".')).to_be_visible()
+
+
+def test_a_changed_value_is_marked_and_goes_back_with_a_click(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+    rate = form.get_by_label("Learning rate", exact=True)
+    expect(rate).to_have_value("0.0003")
+    knob = form.locator(".lab-knob").filter(has=page.get_by_label("Learning rate", exact=True))
+
+    rate.fill("1e-3 -> 0")
+    expect(knob).to_have_class(re.compile("is-changed"))
+    curve = knob.get_by_role("img", name="Schedule 0.001 -> 0")
+    expect(curve).to_be_visible()
+    expect(curve.locator("polyline")).to_have_attribute(
+        "points", "2.0,2.0 2.0,2.0 94.0,22.0 94.0,22.0"
+    )
+    knob.get_by_role("button", name="Undo").click()
+
+    expect(rate).to_have_value("0.0003")
+    expect(knob).not_to_have_class(re.compile("is-changed"))
+    expect(curve).not_to_be_visible()
+
+
+def test_a_wrong_value_is_named_while_it_is_typed(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+
+    form.get_by_label("Total timesteps").fill("-5")
+
+    expect(form.get_by_text("total_timesteps must be at least 1, got -5.").first).to_be_visible()
+    expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+
+
+def test_a_reload_keeps_what_was_typed_and_a_new_visit_does_not(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+    form.get_by_label("Total timesteps").fill("-5")
+    expect(form.get_by_text("total_timesteps must be at least 1, got -5.").first).to_be_visible()
+
+    page.reload()
+    form = open_setup(page)
+    expect(form.get_by_label("Total timesteps")).to_have_value("-5", timeout=_PATIENCE_MS)
+
+    page.goto(page.url)
+    form = open_setup(page)
+    page.wait_for_timeout(500)
+    expect(form.get_by_label("Total timesteps")).not_to_have_value("-5")
+
+
+def test_train_becomes_pause_resume_stop_and_then_train_again(visitor: Visit) -> None:
+    page = visitor.open("/train")
+    form = open_setup(page)
+    form.get_by_label("Total timesteps").fill("5,000,000")
+    form.get_by_role("button", name="Train", exact=True).click()
+    live = page.get_by_label("Live feed")
+
+    if is_phone(page):
+        expect(form).not_to_be_visible(timeout=_PATIENCE_MS)
+    live.get_by_role("button", name="Pause").click(timeout=_PATIENCE_MS)
+    live.get_by_role("button", name="Resume").click(timeout=_PATIENCE_MS)
+    expect(live.get_by_text(re.compile(r"left$"))).to_be_visible(timeout=_PATIENCE_MS)
+    live.get_by_role("button", name="Stop").click(timeout=_PATIENCE_MS)
+
+    expect(live.get_by_text(re.compile(r"Stopped at step [\d,]+ of 5,000,000"))).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
+    expect(live.get_by_role("button", name="Resume")).to_be_visible()
+    expect(live.get_by_role("button", name="Stop")).not_to_be_visible()
+
+
+def test_a_finished_run_can_be_trained_once_more(visitor: Visit, server: LabServer) -> None:
+    run = server.train(total_timesteps=300, hyperparameters={"gamma": 0.9})
+    page = visitor.open(f"/runs/{run['id']}")
+    live = page.get_by_label("Live feed")
+    expect(live.get_by_text("Finished after")).to_be_visible()
+
+    live.get_by_role("button", name="Train again").click()
+    page.wait_for_url(lambda url: run["id"] not in url, timeout=_PATIENCE_MS)
+
+    again = server.wait_for(page.url.rsplit("/", 1)[1], "completed")
+    assert again["config"]["hyperparameters"]["gamma"] == 0.9
+    assert again["config"]["seed"] != run["config"]["seed"]
+
+
+def test_a_run_that_waits_says_which_place_it_has(visitor: Visit, server: LabServer) -> None:
+    first = server.create(start=True, total_timesteps=5_000_000)
+    server.wait_for(first["id"], "running")
+    waiting = [server.create(start=True, total_timesteps=300) for _ in range(2)]
+    page = visitor.open(f"/runs/{waiting[1]['id']}")
+
+    expect(page.get_by_text("2nd in the queue")).to_be_visible()
+    server.api.post(f"/runs/{waiting[0]['id']}/stop")
+    expect(page.get_by_text("1st in the queue")).to_be_visible(timeout=_PATIENCE_MS)
+
+    server.api.post(f"/runs/{first['id']}/stop")
+    expect(page.get_by_label("Live feed").get_by_text("completed")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
+
+
+def test_on_a_phone_the_setup_is_a_sheet(browser: Browser, server: LabServer) -> None:
+    visit = Visit(browser, server, width=_PHONE)
+    page = visit.open("/train")
+    form = page.get_by_label("Setup", exact=True)
+    expect(form).not_to_be_visible()
+
+    open_setup(page)
+    page.keyboard.press("Escape")
+    expect(form).not_to_be_visible()
+    expect(page.get_by_role("button", name="Setup", exact=True)).to_be_focused()
+    open_setup(page)
+    page.go_back()
+
+    expect(form).not_to_be_visible()
+    assert page.url.endswith("/train")
+    visit.close()
+
+
+def test_what_is_touched_on_a_phone_is_large_enough(browser: Browser, server: LabServer) -> None:
+    run = server.train(total_timesteps=600)
+    visit = Visit(browser, server, width=_PHONE)
+    page = visit.open(f"/runs/{run['id']}")
+    page.locator(".lab-curve").first.wait_for()
+    open_setup(page)
+
+    touched = (
+        ".is-setup button, .is-live button, .is-curves :is(button, a, select), .lab-sheet button"
+    )
+    small = page.evaluate(f"""() => [...document.querySelectorAll('{touched}')]
+        .filter(e => e.offsetParent && e.getBoundingClientRect().height < 44)
+        .map(e => e.outerHTML.slice(0, 100))""")
+
+    assert small == []
+    visit.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "order"), [(1000, ["live", "metrics", "setup", "log", "rewards", "curves"])]
+)
+def test_one_column_has_what_matters_first(
+    browser: Browser, server: LabServer, width: int, order: list[str]
+) -> None:
+    visit = Visit(browser, server, width=width)
+    page = visit.open("/train")
+
+    tops = [
+        page.locator(f".lab-panel.is-{place}").bounding_box()["y"]  # type: ignore[index]
+        for place in order
+    ]
+
+    assert tops == sorted(tops)
+    visit.close()
+
+
+def test_a_viewer_sees_why_the_form_is_closed(
+    browser: Browser, guarded: LabServer, admin: Someone
+) -> None:
+    person = newcomer(guarded)
+    admin.api.patch(f"/admin/people/{person.me['id']}", json={"role": "viewer"})
+    visit = Visit(browser, guarded)
+    cookie = {"name": "lab_session", "value": person.api.cookies["lab_session"]}
+    visit.context.add_cookies([{**cookie, "url": guarded.url}])  # type: ignore[list-item]
+    page = visit.open("/train")
+
+    form = page.get_by_label("Setup", exact=True)
+    expect(form.get_by_text("Viewers may only look. An administrator")).to_be_visible()
+    expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+    expect(form.get_by_label("Total timesteps")).to_have_count(1)
+    assert page.locator(".lab-form[inert]").count() == 1
+    visit.close()

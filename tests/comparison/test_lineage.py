@@ -1,0 +1,102 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from app.comparison.lineage import Change, branch_of, nodes
+from storage.records import RunRecord
+from tests.comparison.test_differences import run
+from tests.lab_server import LabServer
+
+CHANGES = [{"timesteps": 2_048, "learning_rate": 0.01}, {"timesteps": 4_096, "ent_coef": 0.1}]
+VALUES = {
+    "algorithm": "PPO",
+    "total_timesteps": 10_000,
+    "hyperparameters": {"learning_rate": 0.0003, "ent_coef": 0.0},
+}
+
+
+def parent(**more: Any) -> RunRecord:
+    return run("first", **VALUES, changes=CHANGES, **more)
+
+
+def test_each_edge_says_from_where_it_came_and_what_is_different() -> None:
+    child = run(
+        "second",
+        **{**VALUES, "hyperparameters": {"learning_rate": 0.001, "ent_coef": 0.0}},
+        init_from="first@4000",
+        reward_code="def reward(): ...",
+    )
+    child = _with_parent(child, "first")
+
+    eldest, found = nodes([parent(), child], {"first": ([4_000], [2_000, 4_000])})
+
+    assert eldest.edge == ""
+    assert found.parent == "first"
+    assert found.from_step == 4_000
+    # What was changed while the first one trained is where the second one began.
+    assert found.edge == ("From step 4,000: learning_rate 0.01 to 0.001, another reward function.")
+
+
+def test_a_change_while_training_names_the_policy_before_it() -> None:
+    (found,) = nodes([parent()], {"first": ([9_000], [2_000])})
+
+    assert found.changes == [
+        Change(timesteps=2_048, words="learning_rate 0.01", before=2_000),
+        Change(timesteps=4_096, words="ent_coef 0.1", before=2_000),
+    ]
+    assert found.branch_steps == [2_000, 9_000]
+
+
+def test_what_came_of_a_run_that_is_gone_says_so() -> None:
+    (found,) = nodes([_with_parent(run("orphan", **VALUES, init_from="gone"), "gone")], {})
+
+    assert found.parent is None
+    assert "isn't there any more" in found.edge
+
+
+def test_a_branch_has_the_values_of_its_step_and_what_was_wished() -> None:
+    before = branch_of(parent(), 2_000, {})
+    between = branch_of(parent(), 3_000, {"ent_coef": 0.5, "total_timesteps": 5_000})
+
+    assert before.init_from == "first@2000"
+    assert before.hyperparameters["learning_rate"] == 0.0003
+    assert before.total_timesteps == 10_000
+    assert between.hyperparameters == {"learning_rate": 0.01, "ent_coef": 0.5}
+    assert between.total_timesteps == 5_000
+    with pytest.raises(ValidationError):
+        branch_of(parent(), 2_000, {"total_timesteps": "many"})
+
+
+@pytest.mark.slow
+def test_a_change_can_be_returned_to_and_the_tree_shows_it(server: LabServer) -> None:
+    run_id = server.create(total_timesteps=400_000, start=True)["id"]
+    server.wait_for_steps(run_id, 2_000)
+    assert server.api.patch(f"/runs/{run_id}", json={"learning_rate": 0.01}).status_code == 200
+    server.api.post(f"/runs/{run_id}/stop")
+    server.wait_for(run_id, "stopped")
+
+    def tree(of: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = server.api.get(f"/runs/{of}/lineage").json()["items"]
+        return items
+
+    (change,) = tree(run_id)[0]["changes"]
+    assert change["words"] == "learning_rate 0.01"
+    assert change["before"] <= change["timesteps"]
+    child = server.create(init_from=f"{run_id}@{change['before']}", learning_rate=0.002)
+
+    assert [one["id"] for one in tree(child["id"])] == [run_id, child["id"]]
+    assert tree(child["id"]) == tree(run_id)
+    branch = tree(run_id)[1]
+    assert branch["parent"] == run_id
+    assert branch["from_step"] == change["before"]
+    assert "learning_rate 0.0003 to 0.002" in branch["edge"]
+    refused = server.api.post(
+        "/runs", json={"env_id": "CartPole-v1", "algorithm": "PPO", "init_from": f"{run_id}@7"}
+    )
+    assert str(change["before"]) in refused.json()["error"]["message"]
+
+
+def _with_parent(record: RunRecord, parent_id: str) -> RunRecord:
+    return replace(record, parent=parent_id)

@@ -1,0 +1,29 @@
+from nicegui import ui
+from nicegui.testing import User
+
+from components.steady_rows import SteadyRows
+
+
+async def test_rows_that_stay_are_the_same_elements_in_the_order_asked_for(user: User) -> None:
+    @ui.page("/rows")
+    def page() -> None:
+        with ui.element("ul") as box:
+            rows = SteadyRows[str](box, lambda text: ui.label(text).mark(f"row-{text}"))
+
+            def show(texts: str) -> dict[str, int]:
+                rows.show(texts)
+                labels = [one for one in box if isinstance(one, ui.label)]
+                assert "".join(label.text for label in labels) == texts
+                return {label.text: label.id for label in labels}
+
+            before = show("abc")
+            after = show("dca")
+            assert {name: after[name] for name in "ac"} == {name: before[name] for name in "ac"}
+            assert after["d"] not in before.values()
+            assert show("") == {}
+            assert len(show("aa")) == 1
+        ui.label("All is well")
+
+    await user.open("/rows")
+
+    await user.should_see("All is well")

@@ -1,0 +1,411 @@
+"""Each rule with numbers that it must see, and with numbers that it must not."""
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.doctor.insight import Insight, Severity
+from app.doctor.proposals import request_with
+from app.doctor.rules import learning, memory, policy, rates, rewards, setup, speed, written
+from app.doctor.rules.catalogue import RULES, examine
+from app.doctor.situation import Situation
+from app.training.config import AppliedChange, RunConfig, RunRequest
+from storage.records import RunStatus
+from tests.doctor.situations import Curve, flat, noisy, rising, situation
+
+Rule = Callable[[Situation], Insight | None]
+
+RANDOM = noisy(flat(22.0), 10.0)
+LEARNED = noisy(rising(22.0, 490.0), 10.0)
+LEVELLED = noisy(rising(22.0, 200.0, until=0.3), 10.0)
+EVEN = math.log(2)
+
+DQN = {"algorithm": "DQN"}
+WRITTEN = {"reward_code": "def reward_function(obs, action):\n    return 1.0"}
+
+
+def dqn(**hyperparameters: object) -> dict[str, object]:
+    return {**DQN, "hyperparameters": hyperparameters}
+
+
+def ppo(**hyperparameters: object) -> dict[str, object]:
+    return {"hyperparameters": hyperparameters}
+
+
+def fell(share: float) -> float:
+    return 22.0 + (400.0 * share / 0.5 if share < 0.5 else 400.0 * max(0.1, 1 - 2 * (share - 0.5)))
+
+
+def one_outlier() -> Curve:
+    return lambda share: 5_000.0 if share == 350 / 400 else 100.0 + int(share * 400) % 3
+
+
+SEEN: list[tuple[Rule, str, Situation]] = [
+    (rewards.converged, "converged", situation(reward=LEARNED)),
+    (
+        rewards.variance_reduced,
+        "variance_reduced",
+        situation(reward=lambda s: LEARNED(s) if s < 0.75 else 490.0),
+    ),
+    (
+        written.reward_exploited,
+        "reward_exploited",
+        situation(WRITTEN, reward=RANDOM, shaped_reward=noisy(rising(5.0, 80.0), 2.0)),
+    ),
+    (
+        written.reward_exploited,
+        "reward_exploited",
+        situation(WRITTEN, reward=noisy(fell, 5.0), shaped_reward=noisy(rising(5.0, 80.0), 2.0)),
+    ),
+    (rewards.stuck, "stuck", situation(reward=RANDOM)),
+    (rewards.plateau, "plateau", situation(reward=LEVELLED)),
+    (rewards.collapsed, "collapsed", situation(reward=noisy(fell, 5.0))),
+    (rewards.reward_outliers, "reward_outliers", situation(reward=one_outlier())),
+    (
+        learning.not_a_number,
+        "not_a_number",
+        situation(reward=RANDOM, loss=lambda share: 1.0 if share < 0.5 else None),
+    ),
+    (
+        learning.not_a_number,
+        "not_a_number",
+        situation(
+            reward=RANDOM,
+            status=RunStatus.FAILED,
+            error="Learning broke down: gradients are not finite. Lower learning_rate.",
+        ),
+    ),
+    (
+        rates.unusual_rate,
+        "learning_rate_high",
+        situation(dqn(learning_rate=0.5), reward=RANDOM),
+    ),
+    (
+        rates.unusual_rate,
+        "learning_rate_low",
+        situation(dqn(learning_rate=1e-7), reward=RANDOM),
+    ),
+    (
+        learning.values_diverge,
+        "values_diverge",
+        situation(DQN, reward=RANDOM, value_max=flat(5_000.0), value_min=flat(0.0)),
+    ),
+    (
+        learning.critic_useless,
+        "critic_useless",
+        situation(reward=RANDOM, explained_variance=flat(-0.4)),
+    ),
+    (
+        learning.value_loss_large,
+        "value_loss_large",
+        situation(reward=RANDOM, value_loss=flat(50_000.0), policy_loss=flat(0.01)),
+    ),
+    (
+        learning.gradients_explode,
+        "gradients_explode",
+        situation(reward=RANDOM, grad_norm=lambda share: 10.0 ** (4 * share)),
+    ),
+    (learning.dead_units, "dead_units", situation(reward=RANDOM, dead_units=flat(0.8))),
+    (
+        policy.entropy_high,
+        "entropy_high",
+        situation(ppo(ent_coef=0.5), reward=RANDOM, entropy=flat(0.99 * EVEN)),
+    ),
+    (
+        policy.entropy_collapsed,
+        "entropy_collapsed",
+        situation(reward=RANDOM, entropy=lambda share: max(0.001, EVEN * (1 - 10 * share))),
+    ),
+    (policy.policy_jumps, "policy_jumps", situation(reward=RANDOM, approx_kl=flat(0.4))),
+    (
+        policy.policy_hardly_moves,
+        "policy_hardly_moves",
+        situation(ppo(learning_rate=1e-7), reward=RANDOM, approx_kl=flat(1e-8)),
+    ),
+    (
+        policy.updates_cut_short,
+        "updates_cut_short",
+        situation(ppo(target_kl=0.001), reward=RANDOM, epochs=flat(1.2)),
+    ),
+    (policy.clips_much, "clips_much", situation(reward=RANDOM, clip_fraction=flat(0.7))),
+    (
+        memory.learning_not_started,
+        "learning_not_started",
+        situation(dqn(learning_starts=200_000), reward=RANDOM),
+    ),
+    (
+        memory.exploration,
+        "explores_too_long",
+        situation(dqn(exploration_final_eps=0.9), reward=RANDOM, exploration_rate=flat(0.9)),
+    ),
+    (
+        memory.exploration,
+        "explores_too_short",
+        situation(
+            dqn(exploration_fraction=0.001, learning_starts=10_000),
+            reward=RANDOM,
+            exploration_rate=flat(0.05),
+        ),
+    ),
+    (
+        memory.exploration,
+        "exploration_over",
+        situation(DQN, reward=LEARNED, exploration_rate=flat(0.05)),
+    ),
+    (
+        memory.replay_ratio,
+        "replay_ratio_low",
+        situation(dqn(train_freq=500, gradient_steps=1), reward=RANDOM),
+    ),
+    (
+        memory.replay_ratio,
+        "replay_ratio_high",
+        situation(dqn(train_freq=1, gradient_steps=50), reward=RANDOM),
+    ),
+    (
+        setup.pinned_at_limit,
+        "pinned_at_limit",
+        situation({"env_id": "MountainCar-v0"}, reward=flat(-200.0), length=flat(200)),
+    ),
+    (
+        setup.pinned_at_limit,
+        "pinned_at_limit",
+        situation({"wrappers": {"time_limit": 50}}, reward=flat(50.0), length=flat(50)),
+    ),
+    (
+        setup.pinned_at_limit,
+        "pinned_at_limit",
+        situation(
+            {"env_id": "Acrobot-v1", "wrappers": {"time_limit": 40}},
+            reward=flat(-40.0),
+            length=flat(40),
+        ),
+    ),
+    (
+        setup.observation_scale,
+        "observation_scale",
+        situation(reward=RANDOM, observation_max=flat(400.0)),
+    ),
+    (
+        setup.too_few_environments,
+        "too_few_environments",
+        situation({"algorithm": "A2C", "n_envs": 1}, reward=RANDOM),
+    ),
+    (setup.short_sighted, "short_sighted", situation(ppo(gamma=0.2), reward=RANDOM)),
+    (
+        setup.seeds_disagree,
+        "seeds_disagree",
+        situation({"seeds_scored": (480.0, 470.0, 25.0)}, reward=LEARNED),
+    ),
+    (
+        speed.slow_down,
+        "slow_down",
+        situation(
+            reward=RANDOM, collect_s=lambda share: 0.1 if share < 0.6 else 0.9, learn_s=flat(0.1)
+        ),
+    ),
+]
+
+NOT_SEEN: list[tuple[Rule, Situation]] = [
+    # Both rise, neither does, and nobody wrote one.
+    (written.reward_exploited, situation(WRITTEN, reward=LEARNED, shaped_reward=rising(5.0, 80.0))),
+    (
+        written.reward_exploited,
+        situation(WRITTEN, reward=RANDOM, shaped_reward=noisy(flat(5.0), 2.0)),
+    ),
+    (written.reward_exploited, situation(reward=RANDOM)),
+    (written.reward_exploited, situation(WRITTEN, reward=noisy(fell, 5.0), shaped_reward=fell)),
+    # The bounds of the environment's reward say nothing about another one.
+    (learning.values_diverge, situation(WRITTEN, reward=RANDOM, value_max=flat(1e5))),
+    (rewards.converged, situation(reward=RANDOM)),
+    (rewards.converged, situation(reward=noisy(rising(22.0, 490.0, until=1.0), 10.0))),
+    (rewards.variance_reduced, situation(reward=LEVELLED)),
+    (rewards.stuck, situation(reward=LEARNED)),
+    (rewards.stuck, situation(reward=noisy(flat(490.0), 5.0))),
+    (rewards.plateau, situation(reward=LEARNED)),
+    (rewards.plateau, situation(reward=noisy(rising(22.0, 300.0, until=1.0), 10.0))),
+    # Over after a second: nothing has levelled off that fast.
+    (rewards.plateau, situation({"total_timesteps": 8_000}, reward=LEVELLED)),
+    # Far from the goal, but half of what was learned came late.
+    (rewards.plateau, situation(reward=noisy(rising(22.0, 60.0, until=1.0), 10.0))),
+    (rewards.collapsed, situation(reward=LEARNED)),
+    (rewards.collapsed, situation(reward=RANDOM)),
+    (rewards.reward_outliers, situation(reward=RANDOM)),
+    (learning.not_a_number, situation(reward=RANDOM, loss=flat(1.0))),
+    # Without spread in the returns there is nothing to explain: not a fault.
+    (learning.not_a_number, situation(reward=RANDOM, explained_variance=lambda _: None)),
+    (
+        learning.not_a_number,
+        situation(reward=RANDOM, error="The environment returned NaN as reward in step 3."),
+    ),
+    (rates.unusual_rate, situation(DQN, reward=RANDOM)),
+    (rates.unusual_rate, situation(dqn(learning_rate=0.5), reward=LEARNED)),
+    (learning.values_diverge, situation(DQN, reward=LEARNED, value_max=flat(99.0))),
+    (learning.critic_useless, situation(reward=RANDOM, explained_variance=flat(0.3))),
+    (learning.critic_useless, situation(reward=LEARNED, explained_variance=flat(-0.1))),
+    (
+        learning.value_loss_large,
+        situation(reward=RANDOM, value_loss=flat(20.0), policy_loss=flat(0.01)),
+    ),
+    (learning.gradients_explode, situation(reward=RANDOM, grad_norm=flat(3.0))),
+    (learning.dead_units, situation(reward=RANDOM, dead_units=flat(0.1))),
+    (policy.entropy_high, situation(ppo(ent_coef=0.5), reward=RANDOM, entropy=flat(0.4))),
+    (policy.entropy_high, situation(reward=RANDOM, entropy=flat(0.99 * EVEN))),
+    (policy.entropy_collapsed, situation(reward=RANDOM, entropy=flat(0.5))),
+    (policy.entropy_collapsed, situation(reward=LEARNED, entropy=flat(0.001))),
+    (policy.policy_jumps, situation(reward=RANDOM, approx_kl=flat(0.01))),
+    (policy.policy_hardly_moves, situation(reward=RANDOM, approx_kl=flat(0.01))),
+    (policy.policy_hardly_moves, situation(reward=LEARNED, approx_kl=flat(1e-8))),
+    (policy.updates_cut_short, situation(ppo(target_kl=0.02), reward=RANDOM, epochs=flat(9.5))),
+    (policy.updates_cut_short, situation(reward=RANDOM)),
+    (policy.clips_much, situation(reward=RANDOM, clip_fraction=flat(0.1))),
+    (memory.learning_not_started, situation(DQN, reward=RANDOM)),
+    (memory.learning_not_started, situation(reward=RANDOM)),
+    (memory.exploration, situation(reward=RANDOM)),
+    (memory.exploration, situation(DQN, reward=RANDOM, exploration_rate=rising(1.0, 0.3))),
+    (memory.replay_ratio, situation(DQN, reward=RANDOM)),
+    (memory.replay_ratio, situation(reward=RANDOM)),
+    (setup.pinned_at_limit, situation(reward=LEARNED, length=flat(500))),
+    (
+        setup.pinned_at_limit,
+        situation({"wrappers": {"time_limit": 490}}, reward=LEARNED, length=flat(490)),
+    ),
+    # Pendulum always runs to its limit; that is how it is made.
+    (
+        setup.pinned_at_limit,
+        situation({"env_id": "Pendulum-v1"}, reward=noisy(flat(-900.0), 300.0), length=flat(200)),
+    ),
+    (setup.observation_scale, situation(reward=RANDOM, observation_max=flat(2.0))),
+    (
+        setup.observation_scale,
+        situation(
+            {"wrappers": {"normalize_observation": True}},
+            reward=RANDOM,
+            observation_max=flat(400.0),
+        ),
+    ),
+    (setup.too_few_environments, situation(reward=RANDOM)),
+    (setup.short_sighted, situation(reward=RANDOM)),
+    (setup.seeds_disagree, situation({"seeds_scored": (480.0, 470.0, 450.0)}, reward=LEARNED)),
+    (setup.seeds_disagree, situation({"seeds_scored": (480.0, 25.0)}, reward=LEARNED)),
+    (speed.slow_down, situation(reward=RANDOM, collect_s=flat(0.1), learn_s=flat(0.1))),
+]
+
+
+@pytest.mark.parametrize(("rule", "code", "seen"), SEEN, ids=[code for _, code, _ in SEEN])
+def test_a_rule_sees_what_it_is_for(rule: Rule, code: str, seen: Situation) -> None:
+    insight = rule(seen)
+
+    assert insight is not None
+    assert insight.code == code
+    first, last = insight.evidence.window
+    assert 0 <= first <= last <= seen.history.timesteps
+    assert insight.evidence.numbers
+    assert insight.title[0].isupper()
+    assert insight.message.endswith(".")
+    assert insight.suggestion.endswith(".")
+
+
+@pytest.mark.parametrize(("rule", "seen"), NOT_SEEN, ids=lambda one: getattr(one, "__name__", ""))
+def test_a_rule_is_silent_where_nothing_is_wrong(rule: Rule, seen: Situation) -> None:
+    assert rule(seen) is None
+
+
+def test_what_is_said_of_the_reward_rests_on_the_reward_of_episodes() -> None:
+    found = [rule(seen) for rule, _, seen in SEEN if rule.__module__ == rewards.__name__]
+
+    assert {one.evidence.metric for one in found if one} == {"reward"}
+    assert not any("mean reward" in one.message for one in found if one)
+
+
+def test_every_rule_is_tried_in_both_ways() -> None:
+    assert {rule for rule, _, _ in SEEN} == set(RULES)
+    assert {rule for rule, _ in NOT_SEEN} == set(RULES)
+
+
+@pytest.mark.parametrize(("rule", "code", "seen"), SEEN, ids=[code for _, code, _ in SEEN])
+def test_a_proposed_change_makes_a_configuration_that_can_be_used(
+    rule: Rule, code: str, seen: Situation
+) -> None:
+    insight = rule(seen)
+    assert insight is not None
+    if insight.change is None:
+        return
+
+    changed = request_with(seen.config.model_dump(mode="json"), insight.change)
+
+    assert RunConfig.from_request(changed) != seen.config
+
+
+def test_every_finding_is_documented_and_no_other() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
+    rows = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", text, re.MULTILINE)
+    documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
+
+    assert documented == {code for _, code, _ in SEEN}
+
+
+def test_what_was_measured_before_a_change_counts_no_more() -> None:
+    seen = situation(reward=RANDOM, approx_kl=lambda share: 0.4 if share < 0.7 else 0.01)
+    assert policy.policy_jumps(seen) is not None
+
+    change = AppliedChange(timesteps=70_000, learning_rate=1e-4)
+    config = seen.config.model_copy(update={"changes": (change,)})
+    changed = Situation(config, seen.history, status=RunStatus.RUNNING)
+
+    assert policy.policy_jumps(changed) is None
+    assert changed.value("learning_rate") == 1e-4
+
+
+def test_rules_say_nothing_before_anything_was_measured() -> None:
+    fresh = situation()
+
+    assert [one for one in examine(fresh) if one.severity.is_loud] == []
+
+
+def test_warnings_come_first_and_causes_before_symptoms() -> None:
+    found = examine(situation(reward=RANDOM, approx_kl=flat(0.4), explained_variance=flat(-0.5)))
+
+    codes = [insight.code for insight in found]
+    assert codes.index("policy_jumps") < codes.index("stuck")
+    assert found[0].severity is Severity.WARNING
+
+
+def test_a_healthy_run_gets_no_warning() -> None:
+    healthy = situation(
+        reward=LEARNED,
+        approx_kl=flat(0.01),
+        clip_fraction=flat(0.1),
+        entropy=rising(EVEN, 0.4),
+        explained_variance=rising(-0.2, 0.8),
+        value_loss=flat(30.0),
+        policy_loss=flat(0.01),
+        grad_norm=flat(2.0),
+        dead_units=flat(0.0),
+        observation_max=flat(2.0),
+        collect_s=flat(0.1),
+        learn_s=flat(0.1),
+    )
+
+    found = examine(healthy)
+
+    assert [insight.code for insight in found if insight.severity.is_loud] == []
+    assert found[0].code == "converged"
+
+
+def test_the_request_of_a_change_keeps_the_rest_of_a_run() -> None:
+    wish = RunRequest(
+        env_id="CartPole-v1", algorithm="PPO", n_envs=4, hyperparameters={"gamma": 0.9}
+    )
+    config = RunConfig.from_request(wish).model_dump(mode="json")
+
+    changed = request_with(config, {"hyperparameters": {"learning_rate": 1e-4}, "n_envs": 8})
+
+    assert changed.hyperparameters["gamma"] == 0.9
+    assert changed.hyperparameters["learning_rate"] == 1e-4
+    assert changed.n_envs == 8
+    assert changed.seed == config["seed"]
+    assert changed.start

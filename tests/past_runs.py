@@ -1,0 +1,78 @@
+"""Runs that look as if they had been trained, with scores that a test chooses."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from storage import runs
+from storage.database import open_database
+from storage.metrics import MetricsWriter
+from storage.records import Progress, RunStatus
+from storage.run_folder import RunsFolder
+from tests.lab_server import LabServer
+
+_LIFE = (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.COMPLETED)
+
+
+def line(step: int, score: float, *, every: int = 100, n_envs: int = 1) -> dict[str, Any]:
+    """Return what an episode that ends at some step is told as."""
+    return {
+        "t": "2026-01-01T00:00:00.000Z",
+        "timesteps": step,
+        "vec_steps": step // n_envs,
+        "updates": step // 500,
+        "episode": step // every,
+        "elapsed_s": step / 1_000,
+        "reward": score,
+        "episode_length": every,
+        "mean_reward": score,
+    }
+
+
+def climb(to: float, *, steps: int = 2_000, every: int = 100) -> list[dict[str, Any]]:
+    """Return the lines of a run whose reward rises evenly."""
+    return [line(step, to * step / steps, every=every) for step in range(every, steps + 1, every)]
+
+
+def train(server: LabServer, lines: Sequence[dict[str, Any]], **wishes: Any) -> str:
+    """Make one run as if it had been trained, and return its id."""
+    run_id: str = server.create(**wishes)["id"]
+    finish(server, {run_id: lines})
+    return run_id
+
+
+def train_group(server: LabServer, scores: Sequence[float], **wishes: Any) -> str:
+    """Make a group whose seeds end at these scores, and return its id."""
+    group = server.create(seeds=list(range(len(scores))), **wishes)
+    ids = [run["id"] for run in group["runs"]]
+    finish(server, {run_id: climb(to) for run_id, to in zip(ids, scores, strict=True)})
+    group_id: str = group["group_id"]
+    return group_id
+
+
+def finish(server: LabServer, told: dict[str, Sequence[dict[str, Any]]]) -> None:
+    """Let runs that were only created have ended with these lines."""
+    folder = RunsFolder(server.folder)
+    database = open_database(folder.database)
+    try:
+        for run_id, lines in told.items():
+            writer = MetricsWriter(folder.run(run_id).metrics)
+            writer.append(lines)
+            writer.close()
+            _end(run_id, lines)
+    finally:
+        database.close()
+
+
+def _end(run_id: str, lines: Sequence[dict[str, Any]]) -> None:
+    last = lines[-1]
+    done = Progress(
+        timesteps=last["timesteps"],
+        vec_steps=last["vec_steps"],
+        updates=last["updates"],
+        episodes=last["episode"],
+        elapsed_s=last["elapsed_s"],
+        best=max(one["mean_reward"] or 0 for one in lines),
+    )
+    runs.save_progress(run_id, done, last)
+    for status in _LIFE:
+        runs.move_run(run_id, status)

@@ -1,0 +1,27 @@
+"""Environments of every family live inside the lock; docs/security.md says what each needed."""
+
+import pytest
+
+from app.environments.catalogue import CATALOGUE
+from app.training.backend import LocalWorker
+from app.training.pictures import receive_picture
+from app.worker import messages
+
+FIRST_OF_EACH = list({spec.family: spec for spec in reversed(CATALOGUE.values())}.values())
+
+
+@pytest.mark.slow
+async def test_one_of_each_family_is_made_played_and_drawn_behind_the_lock() -> None:
+    installed = [spec.id for spec in FIRST_OF_EACH if spec.is_installed]
+    worker = LocalWorker(memory_mb=2_000)
+    try:
+        await worker.start("painter")
+        assert isinstance(await worker.receive(), messages.Ready)
+        worker.send(messages.encode(messages.Picture(env_ids=tuple(installed))))
+        drawn = {env_id: len(await receive_picture(worker)) for env_id in installed}
+    finally:
+        worker.kill()
+        await worker.wait()
+
+    assert len(drawn) >= 5
+    assert min(drawn.values()) > 100

@@ -1,0 +1,85 @@
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tests.lab_server import LabServer, wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+SMALL = {"n_steps": 64, "batch_size": 64, "net_arch": [16]}
+
+
+@pytest.fixture(scope="module")
+def run_id(server: LabServer) -> str:
+    wishes = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
+    run = server.train(total_timesteps=2_000, **wishes)
+    assert run["status"] == "completed", run["error"]
+    found: str = run["id"]
+    return found
+
+
+def test_tensorboard_itself_reads_what_is_exported(
+    server: LabServer, run_id: str, tmp_path: Path
+) -> None:
+    answer = server.api.get(f"/runs/{run_id}/export?format=tensorboard")
+
+    assert answer.status_code == 200
+    name = answer.headers["Content-Disposition"].split('"')[1]
+    assert name.startswith("events.out.tfevents.")
+    (tmp_path / name).write_bytes(answer.content)
+    found = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0})
+    found.Reload()
+    lines = server.api.get(f"/runs/{run_id}/metrics").json()["items"]
+    for metric in ("reward", "mean_reward", "loss"):
+        ours = [(line["timesteps"], line[metric]) for line in lines if line.get(metric) is not None]
+        theirs = [(one.step, one.value) for one in found.Scalars(metric)]
+        assert [step for step, _ in ours] == [step for step, _ in theirs]
+        assert [value for _, value in ours] == pytest.approx([v for _, v in theirs], rel=1e-6)
+
+
+def test_the_script_beside_an_exported_policy_plays_as_the_lab_does(
+    server: LabServer, run_id: str, tmp_path: Path
+) -> None:
+    wanted = {"episodes": 3, "seed": 7, "record": False}
+    test = server.api.post(f"/runs/{run_id}/evaluations", json=wanted).json()
+    path = f"/runs/{run_id}/evaluations/{test['id']}"
+    wait_until(lambda: server.api.get(path).json()["status"] == "completed", within=60)
+
+    answer = server.api.get(f"/runs/{run_id}/export?format=onnx", timeout=120)
+
+    assert answer.status_code == 200, answer.text
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "play.py", "--episodes", "3", "--seed", "7"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    played = [float(line.rpartition(" ")[2]) for line in done.stdout.splitlines()]
+    assert played == server.api.get(path).json()["returns"]
+
+
+def test_what_has_no_form_in_onnx_is_refused_with_the_reason(server: LabServer) -> None:
+    run = server.train(
+        algorithm="RecurrentPPO",
+        total_timesteps=128,
+        n_envs=1,
+        hyperparameters={"n_steps": 64, "batch_size": 64, "lstm_hidden_size": 16},
+    )
+
+    answer = server.api.get(f"/runs/{run['id']}/export?format=onnx", timeout=120)
+
+    assert answer.status_code == 422
+    assert "RecurrentPPO" in answer.json()["error"]["message"]
+    unborn = server.create()
+    assert server.api.get(f"/runs/{unborn['id']}/export?format=onnx").status_code == 409

@@ -1,0 +1,267 @@
+import json
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lab_server import LabServer, wait_until
+from tests.sharing import bundles
+
+pytestmark = pytest.mark.slow
+
+SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 3, "net_arch": [16]}
+
+Start = Callable[..., LabServer]
+
+
+def export(lab: LabServer, run_id: str) -> bytes:
+    answer = lab.api.get(f"/runs/{run_id}/artifacts/bundle.zip")
+    assert answer.status_code == 200
+    return answer.content
+
+
+def send(lab: LabServer, body: bytes) -> Any:
+    return lab.api.post(
+        "/runs/import", content=body, headers={"Content-Type": "application/zip"}, timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle(server: LabServer) -> bytes:
+    run = server.train(name="Fläche & co/1", hyperparameters=SMALL, tags=["a"], total_timesteps=640)
+    assert run["status"] == "completed", run["error"]
+    evaluate(server, run["id"], record=True)
+    return export(server, run["id"])
+
+
+def evaluate(lab: LabServer, run_id: str, *, record: bool) -> dict[str, Any]:
+    wanted = {"episodes": 2, "record": record}
+    test = lab.api.post(f"/runs/{run_id}/evaluations", json=wanted).json()
+    path = f"/runs/{run_id}/evaluations/{test['id']}"
+    wait_until(lambda: lab.api.get(path).json()["status"] == "completed", within=60)
+    found: dict[str, Any] = lab.api.get(path).json()
+    return found
+
+
+def test_a_run_goes_on_in_another_lab_bit_for_bit(server: LabServer, start_server: Start) -> None:
+    wishes = {"hyperparameters": SMALL, "total_timesteps": 120_000, "seed": 4}
+    whole = server.train(**wishes)
+    cut = server.create(**wishes, start=True, name="cut short", tags=["x"])
+    server.wait_for_steps(cut["id"], 15_000)
+    server.api.post(f"/runs/{cut['id']}/stop")
+    stopped = server.wait_for(cut["id"], "stopped", "completed")
+    assert stopped["status"] == "stopped", "it was too quick to be stopped"
+    elsewhere = start_server()
+
+    answer = send(elsewhere, export(server, cut["id"]))
+
+    assert answer.status_code == 201, answer.text
+    run = answer.json()
+    assert run["id"] != cut["id"]
+    same = ("name", "tags", "status", "timesteps", "config", "best", "episodes")
+    assert {name: run[name] for name in same} == {name: stopped[name] for name in same}
+    log = elsewhere.messages(run["id"])
+    assert log[:-1] == server.messages(cut["id"])
+    assert f"run {cut['id']} of a lab" in log[-1]
+    elsewhere.api.post(f"/runs/{run['id']}/resume")
+    assert elsewhere.wait_for(run["id"], "completed", "failed")["status"] == "completed"
+    for name in ("policy.pt",):
+        ours = elsewhere.api.get(f"/runs/{run['id']}/artifacts/{name}").content
+        assert ours == server.api.get(f"/runs/{whole['id']}/artifacts/{name}").content
+    ours, theirs = (
+        lab.api.get(f"/runs/{run_id}/metrics?names=reward").json()["items"]
+        for lab, run_id in ((elsewhere, run["id"]), (server, whole["id"]))
+    )
+    assert [one["reward"] for one in ours] == [one["reward"] for one in theirs]
+
+
+def test_an_imported_run_brings_its_evaluations_and_videos(
+    server: LabServer, bundle: bytes
+) -> None:
+    run = send(server, bundle).json()
+
+    found = server.api.get(f"/runs/{run['id']}/evaluations").json()["items"][0]
+    assert (found["run_id"], found["episodes"]) == (run["id"], 2)
+    assert server.api.get(f"/runs/{run['id']}/evaluations/{found['id']}/video").status_code == 200
+    replay = server.api.get(f"/runs/{run['id']}/evaluations/{found['id']}/replay")
+    assert replay.json()["moments"]
+    assert evaluate(server, run["id"], record=False)["returns"] == found["returns"]
+
+
+def test_a_bundle_is_named_after_its_run(server: LabServer) -> None:
+    run = server.create(name='x"; rm -rf /\r\n: ü')
+
+    answer = server.api.get(f"/runs/{run['id']}/artifacts/bundle.zip")
+
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="x-rm--rf.rllab.zip"'
+
+
+def _bad_bundles(good: bytes) -> dict[str, tuple[bytes, str]]:
+    files = bundles.read(good)
+    record = next(name for name in files if name.startswith("evaluations/") and ".json" in name)
+    facts = next(name for name in files if name.startswith("checkpoints/") and ".json" in name)
+    config = json.loads(files["config.json"])
+    lines = files["metrics.jsonl"].splitlines(keepends=True)
+
+    def say(change: Callable[[dict[str, Any]], None]) -> bytes:
+        return bundles.pack(bundles.with_manifest(files, change))
+
+    def with_config(**values: Any) -> bytes:
+        return bundles.changed(good, **{"config.json": json.dumps({**config, **values}).encode()})
+
+    def replaced(name: str, content: bytes) -> bytes:
+        return bundles.changed(good, **{name: content})
+
+    def also(name: str, content: bytes = b"x") -> bytes:
+        return bundles.pack(bundles.with_manifest({**files, name: content}))
+
+    tampered = {**files, "model.zip": files["model.zip"][:-1] + b"!"}
+    deep = b'{"env_id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    return {
+        "empty": (b"", "The body is empty"),
+        "no zip": (b"hello " * 100, "This is no zip file"),
+        "truncated": (good[: len(good) // 2], "a part of it is missing"),
+        "prefixed": (b"MZ" + good, "a part of it is missing"),
+        "commented": (bundles.pack(files)[:-2] + b"\x05\0hello", "a part of it is missing"),
+        "damaged": (
+            good[:200] + bytes(byte ^ 255 for byte in good[200:260]) + good[260:],
+            "damaged|can't be read|a part of it is missing|holds|isn't what",
+        ),
+        "foreign": (bundles.pack({"notes.txt": b"hi"}), "which no run has"),
+        "without a manifest": (_without(files), "no manifest.json"),
+        "tampered": (bundles.pack(tampered), "model.zip isn't what the bundle's manifest says"),
+        "unlisted": (bundles.pack({**files, "reward.py": b"1"}), "other files than its manifest"),
+        "missing": (say(lambda m: m["files"].pop()), "other files than its manifest"),
+        "climbing": (also("../../evil.py"), "which no run has"),
+        "absolute": (also("/etc/passwd"), "which no run has"),
+        "backslashes": (also("..\\evil.py"), "which no run has"),
+        "nul": (
+            also("config.json-.png").replace(b"json-.png", b"json\0.png"),
+            "which no run has",
+        ),
+        "hidden": (also(".lock"), "which no run has"),
+        "a linked file": (bundles.with_link(good), "is a link"),
+        "a bomb": (also("reward.py", b"\0" * (60 << 10) * 20), "is larger than 64 KiB"),
+        "a large bomb": (also("best.pt", b"\0" * (64 << 20)), "packed too well to be true"),
+        "newer": (say(lambda m: m.update(schema=2, more=1)), "made by a newer lab"),
+        "of another kind": (say(lambda m: m.update(format="x")), "of another kind"),
+        "wrong types": (say(lambda m: m["run"].update(timesteps="many")), "manifest can't be read"),
+        "unknown fields": (say(lambda m: m.update(token="x")), "manifest can't be read"),
+        "negative": (say(lambda m: m["run"].update(timesteps=-1)), "manifest can't be read"),
+        "two stories": (with_config(algorithm="A2C", hyperparameters={}), "A2C|speak of different"),
+        "greedy": (with_config(n_envs=10_000), "n_envs must be at most 64"),
+        "unknown environment": (with_config(env_id="Nope-v0"), "Unknown environment"),
+        "unknown setting": (with_config(shell="sh"), "Unknown field 'shell'"),
+        "another environment": (
+            with_config(env_code="x = 1"),
+            "is another environment in this lab",
+        ),
+        "bad change": (
+            with_config(changes=[{"timesteps": 1, "learning_rate": -5.0}]),
+            "learning_rate must be",
+        ),
+        "deep": (replaced("config.json", deep), "config.json can't be read"),
+        "a list": (replaced("config.json", b"[]"), "config.json can't be read"),
+        "not numbered": (replaced("metrics.jsonl", lines[1]), "Line 1 of metrics.jsonl says"),
+        "cut metrics": (
+            replaced("metrics.jsonl", files["metrics.jsonl"][:-5]),
+            "is too long, or was cut off",
+        ),
+        "no numbers": (
+            replaced("metrics.jsonl", lines[0].replace(b'"n":1', b'"n":1,"x":[1]')),
+            "Line 1 of metrics.jsonl can't be read",
+        ),
+        "infinite": (
+            replaced("metrics.jsonl", lines[0].replace(b'"n":1', b'"n":1,"x":1e999')),
+            "Line 1 of metrics.jsonl can't be read",
+        ),
+        "too few lines": (
+            replaced("metrics.jsonl", lines[0]),
+            "lines of metrics, the bundle has 1",
+        ),
+        "another's facts": (
+            replaced(facts, b'{"timesteps": 1, "lines": 1, "sha256": "x"}'),
+            "speaks of another checkpoint",
+        ),
+        "half a checkpoint": (bundles.changed(good, **{facts: None}), "isn't whole"),
+        "another's evaluation": (
+            replaced(record, files[record].replace(b'"id": "', b'"id": "0')),
+            "is of another evaluation",
+        ),
+        "no film": (replaced(record.replace(".json", ".mp4"), b"<html>"), "is no MP4"),
+        "no steps": (replaced(record.replace(".json", ".steps.gz"), b"x"), "can't be read"),
+        "no log": (replaced("events.json", b'[{"message": 1}]'), "events.json can't be read"),
+    }
+
+
+def _without(files: bundles.Files) -> bytes:
+    return bundles.pack({name: files[name] for name in files if name != "manifest.json"})
+
+
+def test_a_bad_bundle_is_refused_with_the_reason_and_leaves_nothing(
+    server: LabServer, bundle: bytes
+) -> None:
+    def everything() -> set[Path]:
+        return {path for path in server.folder.rglob("*") if ".db" not in path.name}
+
+    runs = len(server.api.get("/runs?limit=500").json()["items"])
+    before = everything()
+    wrong = {}
+
+    for name, (body, sentence) in _bad_bundles(bundle).items():
+        answer = send(server, body)
+        message = answer.json()["error"]["message"] if answer.status_code != 201 else "taken in"
+        if answer.status_code != 422 or not re.search(sentence, message):
+            wrong[name] = (answer.status_code, message)
+
+    assert wrong == {}
+    assert len(server.api.get("/runs?limit=500").json()["items"]) == runs
+    assert everything() - before <= {server.folder / ".arriving"}
+
+
+def test_a_file_twice_in_a_bundle_is_refused(server: LabServer, bundle: bytes) -> None:
+    packed = bundles.pack(bundles.read(bundle))
+    twice = packed.replace(b"policy.json", b"config.json")
+
+    answer = send(server, twice)
+
+    assert answer.status_code == 422
+    assert "twice" in answer.json()["error"]["message"]
+
+
+def test_too_large_a_bundle_is_refused_before_it_is_read(server: LabServer) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(
+            f"POST /api/runs/import HTTP/1.1\r\nHost: {host}\r\n"
+            f"Content-Type: application/zip\r\nContent-Length: {(512 << 20) + 1}\r\n\r\n".encode()
+        )
+        answer = connection.recv(100)
+
+    assert answer.startswith(b"HTTP/1.1 413")
+
+
+def test_pinned_checkpoints_stay_and_travel(start_server: Start) -> None:
+    lab = start_server(RL_LAB_KEEP_CHECKPOINTS="1")
+    run = lab.create(hyperparameters=SMALL, total_timesteps=2_000, start=True)
+    lab.wait_for(run["id"], "completed")
+    path = f"/runs/{run['id']}/artifacts"
+    first = next(one for one in lab.api.get(path).json()["items"] if one["kind"] == "checkpoint")
+    assert first["timesteps"] >= 2_000
+    assert first["score_from"] == "training"
+    assert lab.api.patch(f"{path}/{first['name']}", json={"pinned": True}).json()["pinned"]
+    assert lab.api.patch(f"{path}/model.zip", json={"pinned": True}).status_code == 404
+
+    lab.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 4_000})
+    lab.api.post(f"/runs/{run['id']}/resume")
+    lab.wait_for(run["id"], "completed")
+
+    kept = {one["name"]: one for one in lab.api.get(path).json()["items"] if one["kind"]}
+    assert kept[first["name"]]["pinned"]
+    assert sum(one["kind"] == "checkpoint" for one in kept.values()) == 2
+    assert kept["model.zip"]["timesteps"] >= 4_000
+    files = bundles.read(export(lab, run["id"]))
+    assert f"checkpoints/{first['timesteps']}.zip" in files

@@ -1,0 +1,32 @@
+import pytest
+
+from storage import runs
+from storage.records import Progress, RunFilter, RunRecord, Visibility
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+def scored(best: float | None, owner: str = "ada", env_id: str = "CartPole-v1") -> RunRecord:
+    config = {"total_timesteps": 100}
+    run = runs.create_run(name="r", env_id=env_id, algorithm="PPO", config=config, owner=owner)
+    runs.save_progress(run.id, Progress(best=best), None)
+    return run
+
+
+def test_the_best_come_first_and_what_was_never_scored_does_not_count() -> None:
+    good, _, better = scored(100.0), scored(None), scored(200.0)
+    scored(999.0, env_id="Taxi-v4")
+
+    found = runs.best_runs(RunFilter(env_id="CartPole-v1", archived=None))
+
+    assert [run.id for run in found] == [better.id, good.id]
+
+
+def test_nobody_is_shown_the_best_of_others_who_keep_it_to_themselves() -> None:
+    mine, private, shown = scored(1.0), scored(3.0, owner="bob"), scored(2.0, owner="bob")
+    runs.change_run(shown.id, visibility=Visibility.EVERYONE)
+
+    found = runs.best_runs(RunFilter(env_id="CartPole-v1", seen_by="ada"))
+
+    assert [run.id for run in found] == [shown.id, mine.id]
+    assert private.id not in {run.id for run in found}

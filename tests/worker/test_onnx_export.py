@@ -1,0 +1,80 @@
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+from app.training.config import RunConfig, RunRequest
+from app.worker import messages
+from app.worker.models import build_for_playing
+from app.worker.onnx_export import NotExportableError, write_policy
+from app.worker.pipeline import make_evaluation_envs, normalizer
+
+NET: dict[str, Any] = {"net_arch": [16, 8]}
+WRAPPERS = ("normalize_observation", "frame_stack")
+CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "PPO, discrete": ("PPO", "CartPole-v1", {"activation_fn": "tanh"}),
+    "PPO, continuous": ("PPO", "Pendulum-v1", {"activation_fn": "relu"}),
+    "PPO, states": ("PPO", "FrozenLake-v1", {"activation_fn": "elu"}),
+    "PPO, layer norm": ("PPO", "CartPole-v1", {"activation_fn": "tanh", "layer_norm": True}),
+    "A2C": ("A2C", "Acrobot-v1", {}),
+    "TRPO": ("TRPO", "MountainCarContinuous-v0", {}),
+    "DQN": ("DQN", "MountainCar-v0", {"buffer_size": 1_000}),
+    "QRDQN": ("QRDQN", "CartPole-v1", {"buffer_size": 1_000, "n_quantiles": 5}),
+    "SAC": ("SAC", "Pendulum-v1", {"buffer_size": 1_000}),
+    "TD3": ("TD3", "Pendulum-v1", {"buffer_size": 1_000}),
+    "TQC": ("TQC", "Pendulum-v1", {"buffer_size": 1_000}),
+}
+
+
+def setup_of(env_id: str, algorithm: str, **values: Any) -> messages.Setup:
+    wrappers = {name: values.pop(name) for name in WRAPPERS if name in values}
+    request = RunRequest(
+        env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers
+    )
+    return RunConfig.from_request(request).setup()
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_an_exported_policy_acts_as_the_model_does(case: str, *, scaled: bool) -> None:
+    algorithm, env_id, values = CASES[case]
+    scaled = scaled and env_id != "FrozenLake-v1"
+    setup = setup_of(env_id, algorithm, normalize_observation=scaled, **NET, **values)
+    torch.manual_seed(0)
+    envs = make_evaluation_envs(setup)
+    model = build_for_playing(setup, envs)
+    draw = np.random.default_rng(0)
+    if (scaling := normalizer(envs)) is not None:
+        rms: Any = scaling.obs_rms
+        rms.mean, rms.var = draw.normal(size=rms.mean.shape), draw.uniform(0.1, 4, rms.var.shape)
+    space = envs.unwrapped.observation_space
+    space.seed(0)
+    seen = np.stack([np.asarray(space.sample()) for _ in range(64)])
+    seen = seen.clip(-20, 20) if seen.dtype == np.float32 else seen.astype(np.int64)
+
+    content = write_policy(setup, model, envs)
+
+    onnx.checker.check_model(onnx.load_from_string(content), full_check=True)
+    session = onnxruntime.InferenceSession(content)
+    acted = session.run(["action"], {"observation": seen})[0]
+    shown = scaling.normalize_obs(seen) if scaling is not None and scaled else seen
+    expected, _ = model.predict(shown, deterministic=True)
+    if acted.dtype == np.int64:
+        assert (acted == expected).all()
+    else:
+        np.testing.assert_allclose(acted, expected, atol=2e-5)
+
+
+def test_what_needs_the_lab_to_be_played_is_not_exported() -> None:
+    for setup, sentence in (
+        (setup_of("CartPole-v1", "PPO", frame_stack=2), "frame_stack"),
+        (setup_of("GridWorld-v0", "PPO"), "GridWorld-v0"),
+        (setup_of("Blackjack-v1", "PPO"), "wrappers of the lab"),
+        (setup_of("CartPole-v1", "ARS"), "a policy of ARS"),
+    ):
+        envs = make_evaluation_envs(setup)
+        with pytest.raises(NotExportableError, match=sentence):
+            write_policy(setup, build_for_playing(setup, envs), envs)

@@ -1,0 +1,145 @@
+"""EnvPool's environments, where they are installed, are Gymnasium's in all that training sees."""
+
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from stable_baselines3.common.vec_env import VecEnv
+
+from app.environments.envpool import ENVPOOL, why_no_envpool
+from app.environments.wrappers import Wrappers
+from app.errors import InputError
+from app.training.config import RunConfig, RunRequest
+from app.worker.checkpoint import restore, take_checkpoint
+from app.worker.models import build_model
+from app.worker.pipeline import make_evaluation_envs, make_training_envs, the_environment
+
+is_installed = pytest.mark.skipif(
+    find_spec("envpool") is None, reason=f"EnvPool isn't installed. {ENVPOOL.command} adds it."
+)
+
+
+def config(env_id: str, simulator: str = "envpool", **wishes: object) -> RunConfig:
+    request = {"env_id": env_id, "algorithm": "PPO", "seed": 5, "n_envs": 4, **wishes}
+    return RunConfig.from_request(
+        RunRequest.model_validate({**request, "wrappers": {"simulator": simulator}})
+    )
+
+
+def play(envs: VecEnv, steps: int) -> tuple[list[float], list[int]]:
+    """Play at random; return each episode's return and length."""
+    envs.seed(3)
+    envs.reset()
+    envs.action_space.seed(3)
+    returns, lengths = [], []
+    for _ in range(steps):
+        actions = np.array([envs.action_space.sample() for _ in range(envs.num_envs)])
+        _, _, _, infos = envs.step(actions)
+        for info in infos:
+            if episode := info.get("episode"):
+                returns.append(episode["r"])
+                lengths.append(episode["l"])
+    return returns, lengths
+
+
+@is_installed
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("env_id", "steps"),
+    [
+        ("CartPole-v1", 3_000),
+        ("Acrobot-v1", 4_000),
+        ("MountainCar-v0", 1_000),
+        ("MountainCarContinuous-v0", 3_000),
+        ("Pendulum-v1", 3_000),
+        ("LunarLander-v3", 6_000),
+        ("BipedalWalker-v3", 4_000),
+        ("BipedalWalkerHardcore-v3", 4_000),
+    ],
+)
+def test_random_play_is_worth_the_same_in_both(env_id: str, steps: int) -> None:
+    pooled = make_training_envs(config(env_id).setup(), 8)
+    usual = make_training_envs(config(env_id, "gymnasium").setup(), 8)
+    assert pooled.observation_space == usual.observation_space
+    assert pooled.action_space == usual.action_space
+
+    (returns, lengths), (usual_returns, usual_lengths) = play(pooled, steps), play(usual, steps)
+
+    for ours, theirs in ((returns, usual_returns), (lengths, usual_lengths)):
+        spread = np.hypot(np.std(ours) / len(ours) ** 0.5, np.std(theirs) / len(theirs) ** 0.5)
+        assert abs(np.mean(ours) - np.mean(theirs)) <= 4 * spread + 1e-9, (ours[:5], theirs[:5])
+
+
+@is_installed
+def test_an_episode_ends_with_its_own_last_observation_and_its_return() -> None:
+    envs = make_training_envs(config("CartPole-v1").setup(), 2)
+    envs.seed(1)
+    envs.reset()
+    total, seen = 0.0, []
+    for _ in range(200):
+        observed, rewards, dones, infos = envs.step(np.array([1, 1]))
+        total += float(rewards[0])
+        seen.append(observed[0])
+        if dones[0]:
+            break
+
+    last = infos[0]["terminal_observation"]
+    assert infos[0]["episode"]["r"] == total == infos[0]["episode"]["l"]
+    assert abs(last[2]) > 0.2 > abs(observed[0][2])
+    assert not any(np.array_equal(one, other) for one, other in pairwise(seen))
+
+
+@is_installed
+def test_the_same_seed_is_the_same_play_on_any_number_of_cores() -> None:
+    one, other = (make_training_envs(config("LunarLander-v3").setup(), 4) for _ in range(2))
+    other.unwrapped.threads = 3 - other.unwrapped.threads  # type: ignore[attr-defined]
+
+    assert play(one, 400) == play(other, 400)
+
+
+@is_installed
+def test_a_run_trains_goes_on_and_is_judged_on_gymnasium() -> None:
+    settings = config("CartPole-v1", hyperparameters={"n_steps": 32, "batch_size": 32})
+    envs = make_training_envs(settings.setup(), 4)
+    model = build_model(settings.setup(), envs, seed=5)
+    model.learn(256)
+    packed = take_checkpoint(model, envs, {})
+
+    again = restore(packed, settings.setup(), make_training_envs(settings.setup(), 4))
+    again.model.learn(256, reset_num_timesteps=False)
+
+    assert again.model.num_timesteps == 512
+    assert again.notes == ["4 environments could not be brought back and began a new episode."]
+    judged = the_environment(make_evaluation_envs(settings.setup()))
+    assert type(judged.unwrapped).__module__.startswith("gymnasium.")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "changed", "options", "algorithm", "reason"),
+    [
+        ("FrozenLake-v1", {}, {}, "PPO", "FrozenLake-v1 is not among"),
+        ("LunarLander-v3", {"gravity": -3.0}, {}, "PPO", "can't change gravity"),
+        ("CartPole-v1", {}, {"frame_skip": 2}, "PPO", "frame_skip would have to go around"),
+        ("CartPole-v1", {}, {}, "MaskablePPO", "which actions are allowed"),
+    ],
+)
+def test_what_it_cannot_do_is_said(
+    env_id: str,
+    changed: dict[str, float],
+    options: dict[str, int],
+    algorithm: str,
+    reason: str,
+) -> None:
+    said = why_no_envpool(env_id, changed, Wrappers(**options), algorithm)  # type: ignore[arg-type]
+
+    assert said is not None
+    assert reason in said
+
+
+@pytest.mark.skipif(ENVPOOL.is_installed, reason="EnvPool is installed.")
+def test_where_it_is_missing_a_run_is_refused_with_the_command() -> None:
+    with pytest.raises(InputError, match=r"pip install .*envpool") as refused:
+        config("CartPole-v1")
+
+    assert refused.value.field == "wrappers.simulator"

@@ -1,0 +1,140 @@
+"""Evaluation code that people write: what it is given, and what may come of it."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from app.worker import witness
+from app.worker.user_code import UserCodeError
+from app.worker.verdict import Verdict
+from app.worker.witness import PlayedEpisode, Witness
+from tests.worker.test_stage import Drawn
+
+
+def episode(**values: Any) -> PlayedEpisode:
+    usual: dict[str, Any] = {
+        "observations": np.zeros((3, 4)),
+        "actions": np.array([0, 1]),
+        "rewards": np.array([1.0, 2.0]),
+        "infos": [{}, {"is_success": True}],
+        "terminated": True,
+        "truncated": False,
+        "seed": 7,
+    }
+    return PlayedEpisode(**(usual | values))
+
+
+def test_an_episode_has_all_that_happened_in_it() -> None:
+    code = """
+def evaluate(episode):
+    return {
+        "highest": episode.observations.max(),
+        "right": (episode.actions == 1).mean(),
+        "return": episode.return_,
+        "length": episode.length,
+        "ended": episode.terminated and not episode.truncated,
+        "success": episode.infos[-1]["is_success"],
+        "seed": episode.seed,
+    }
+"""
+
+    assert Verdict(code).of(episode()) == {
+        "highest": 0.0,
+        "right": 0.5,
+        "return": 3.0,
+        "length": 2.0,
+        "ended": 1.0,
+        "success": 1.0,
+        "seed": 7.0,
+    }
+
+
+def test_a_single_number_is_called_value() -> None:
+    assert Verdict("def evaluate(episode): return episode.length").of(episode()) == {"value": 2}
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("return None", "line 2: evaluate() returned None; it must be a number."),
+        ("return {'a': 'x'}", "line 2: evaluate() returned a value of type str as 'a'"),
+        ("return {'a': float('nan')}", "line 2: evaluate() returned NaN as 'a'"),
+        ("return {'a': 1e999}", "line 2: evaluate() returned infinity as 'a'"),
+        ("return {}", "line 2: evaluate() returned 0 numbers; from 1 to 16 are allowed"),
+        ("return {n: 1 for n in 'abcdefghijklmnopq'}", "line 2: evaluate() returned 17 numbers"),
+        ("return {'<b>': 1}", "line 2: evaluate() returned the name '<b>'"),
+        ("return {3: 1}", "line 2: evaluate() returned the name '3'"),
+        ("x = 0\n    return 1 / x", "line 3: ZeroDivisionError: division by zero"),
+        ("raise SystemExit", "line 2: it raised SystemExit"),
+        ("return episode.wind", "line 2: AttributeError"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_a_sentence_and_the_line(
+    body: str, complaint: str
+) -> None:
+    verdict = Verdict(f"def evaluate(episode):\n    {body}")
+
+    with pytest.raises(UserCodeError, match=r"evaluate\.py, line") as refused:
+        verdict.of(episode())
+
+    assert complaint in str(refused.value)
+    assert refused.value.line == int(complaint.partition(":")[0].removeprefix("line "))
+
+
+def test_all_episodes_have_the_same_names() -> None:
+    verdict = Verdict("def evaluate(episode): return {'ab'[episode.seed % 2]: 1}")
+    verdict.of(episode(seed=0))
+
+    with pytest.raises(UserCodeError, match=r"for the first episode \(a, b\)"):
+        verdict.of(episode(seed=1))
+
+
+class Counting(Drawn):
+    """Observes the step in an array that it uses again; ends after three."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: None)
+        self.observation_space = gym.spaces.Box(0, 10, (1,))
+        self._seen = np.zeros(1, np.float32)
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        self._seen[0] = 0
+        return self._seen, {}
+
+    def step(self, _: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._seen[0] += 1
+        return self._seen, 0.5, bool(self._seen[0] == 3), False, {"at": int(self._seen[0])}
+
+
+def play(envs: DummyVecEnv) -> None:
+    envs.reset()
+    for action in (0, 1, 0):
+        envs.step(np.array([action]))
+
+
+def test_an_episode_is_seen_whole_although_the_next_one_has_begun() -> None:
+    envs = DummyVecEnv([Counting])
+    seen = Witness.at(envs)
+
+    play(envs)
+
+    found = seen.episode(seed=1)
+    assert found.observations.ravel().tolist() == [0, 1, 2, 3]
+    assert found.actions.tolist() == [0, 1, 0]
+    assert (found.return_, found.length) == (1.5, 3)
+    assert (found.terminated, found.truncated) == (True, False)
+    assert [info["at"] for info in found.infos] == [1, 2, 3]
+
+
+def test_an_episode_that_is_too_long_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness, "MOST_STEPS", 2)
+    envs = DummyVecEnv([Counting])
+    seen = Witness.at(envs)
+
+    play(envs)
+
+    with pytest.raises(UserCodeError, match="at most 2 steps"):
+        seen.episode(seed=1)
