@@ -7,7 +7,10 @@ from typing import Any, Literal
 
 from app.errors import InputError, short
 
-_MAX_LAYERS = 5
+_MAX_LAYERS = 8
+
+Layers = tuple[int, ...] | dict[str, tuple[int, ...]]
+"""Sizes of hidden layers: of all networks, or of each by its name where they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,8 @@ class Parameter:
     choices: tuple[str, ...] | None = None
     nullable: bool = False
     """Whether None (written `null`) is a value: it switches the feature off."""
+    networks: tuple[str, ...] = ()
+    """The networks that may have layers of their own, by the names that SB3 gives them."""
 
     def check(self, value: object, *, field: str) -> Any:  # noqa: ANN401 - a value of its type
         """Return `value` in this parameter's type.
@@ -53,6 +58,8 @@ class Parameter:
                 words = (
                     f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
                 )
+                if self.networks:
+                    words += f", or one for each of {' and '.join(self.networks)}"
             case _:
                 kind = "a whole number" if self.type == "int" else "a number"
                 words = f"{kind} from {_plain(self.min)} to {_plain(self.max)}"
@@ -84,7 +91,19 @@ class Parameter:
     def _as_text(self, value: object) -> str | None:
         return value if isinstance(value, str) and self.is_within(len(value)) else None
 
-    def _as_layers(self, value: object) -> tuple[int, ...] | None:
+    def _as_layers(self, value: object) -> Layers | None:
+        if not isinstance(value, dict):
+            return self._as_sizes(value)
+        if set(value) != set(self.networks):
+            return None
+        each = {name: self._as_sizes(value[name]) for name in self.networks}
+        whole = {name: sizes for name, sizes in each.items() if sizes is not None}
+        if len(whole) < len(each):
+            return None
+        # Alike, they are what a plain list says, and one network can be compared with another.
+        return whole if len(set(whole.values())) > 1 else whole[self.networks[0]]
+
+    def _as_sizes(self, value: object) -> tuple[int, ...] | None:
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MAX_LAYERS:
             return None
         sizes = [self._as_int(size) for size in value]

@@ -65,7 +65,7 @@ class HyperparameterField:
         if not raw.strip():
             return None if self._parameter.nullable else self._parameter.default
         if self._parameter.type == "layers":
-            return [read_whole(part) for part in raw.split(",")]
+            return read_layers(raw)
         if self._is_schedulable and ("->" in raw or ":" in raw):
             return raw
         return read_whole(raw) if self._parameter.type == "int" else read_number(raw)
@@ -221,12 +221,27 @@ def read_whole(text: str) -> object:
     return text if "." in text and "e" not in text.lower() else read_number(text)
 
 
+def read_layers(text: str) -> object:
+    """Read sizes of layers, such as 64, 64; or pi: 64, 64; vf: 256 for each network's own."""
+    if ":" not in text:
+        return [read_whole(size) for size in text.split(",")]
+    networks = (part.partition(":") for part in text.split(";"))
+    return {
+        name.strip(): [read_whole(size) for size in sizes.split(",")] for name, _, sizes in networks
+    }
+
+
 def write_value(value: object) -> str:
     """Write a value as a person would type it."""
     if value is None:
         return ""
     if isinstance(value, dict | Schedule):
-        return str(read_schedule(value))
+        schedule = read_schedule(value)
+        return str(schedule) if schedule is not None else _write_layers(value)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _write_layers(networks: Any) -> str:  # noqa: ANN401 - a run's own values
+    return "; ".join(f"{name}: {write_value(sizes)}" for name, sizes in networks.items())

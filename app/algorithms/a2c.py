@@ -1,7 +1,7 @@
 """Advantage Actor-Critic."""
 
 from app.algorithms import common
-from app.algorithms.network import ORTHOGONAL_START, log_std_init, network
+from app.algorithms.network import ACTOR_AND_VALUE, ORTHOGONAL_START, log_std_init, network
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -37,7 +37,7 @@ A2C = AlgorithmSpec(
             description="Keeps RMSprop from dividing by zero; larger is calmer.",
         ),
         *common.STATE_DEPENDENT_NOISE,
-        *network(64, 64, activation="tanh"),
+        *network(64, 64, activation="tanh", networks=ACTOR_AND_VALUE),
         ORTHOGONAL_START,
         log_std_init(0.0),
     ),

@@ -1,7 +1,13 @@
 """Actor-critics with a memory, for continuous actions."""
 
 from app.algorithms import common
-from app.algorithms.network import log_std_init, n_critics, n_quantiles, network
+from app.algorithms.network import (
+    ACTOR_AND_CRITICS,
+    log_std_init,
+    n_critics,
+    n_quantiles,
+    network,
+)
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -28,7 +34,7 @@ SAC = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu"),
+        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
         log_std_init(-3.0),
         n_critics(2),
     ),
@@ -67,7 +73,7 @@ TD3 = AlgorithmSpec(
             max=10.0,
             description="The most that this noise may be.",
         ),
-        *network(256, 256, activation="relu"),
+        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
         n_critics(2),
     ),
 )
@@ -100,7 +106,7 @@ TQC = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu"),
+        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
         log_std_init(-3.0),
         n_critics(2),
         n_quantiles(25),
@@ -126,7 +132,7 @@ CROSSQ = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu"),
+        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
         log_std_init(-3.0),
         n_critics(2),
     ),

@@ -2,9 +2,15 @@
 
 from app.algorithms.spec import Hyperparameter
 
+ACTOR_AND_VALUE = ("pi", "vf")
+ACTOR_AND_CRITICS = ("pi", "qf")
 
-def network(*sizes: int, activation: str) -> tuple[Hyperparameter, ...]:
-    """Return what every network has."""
+
+def network(
+    *sizes: int, activation: str, networks: tuple[str, ...] = ()
+) -> tuple[Hyperparameter, ...]:
+    """Return what every network has; `networks` may each have layers of their own."""
+    example = ": 64, 64; ".join(networks) + ": 256, 256"
     return (
         Hyperparameter(
             name="net_arch",
@@ -13,7 +19,9 @@ def network(*sizes: int, activation: str) -> tuple[Hyperparameter, ...]:
             min=1,
             max=1024,
             of_policy=True,
-            description="The sizes of the network's hidden layers.",
+            networks=networks,
+            description="The sizes of the network's hidden layers"
+            + (f", or of each network's: {example}." if networks else "."),
         ),
         Hyperparameter(
             name="activation_fn",

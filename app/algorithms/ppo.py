@@ -1,7 +1,13 @@
 """Proximal Policy Optimisation, plain, with a memory, and with forbidden actions."""
 
 from app.algorithms import common
-from app.algorithms.network import LSTM, ORTHOGONAL_START, log_std_init, network
+from app.algorithms.network import (
+    ACTOR_AND_VALUE,
+    LSTM,
+    ORTHOGONAL_START,
+    log_std_init,
+    network,
+)
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -74,7 +80,7 @@ PPO = AlgorithmSpec(
     hyperparameters=(
         *_shared(n_steps=256, batch_size=64),
         *common.STATE_DEPENDENT_NOISE,
-        *network(64, 64, activation="tanh"),
+        *network(64, 64, activation="tanh", networks=ACTOR_AND_VALUE),
         ORTHOGONAL_START,
         log_std_init(0.0),
     ),
@@ -91,7 +97,7 @@ RECURRENT_PPO = AlgorithmSpec(
     hyperparameters=(
         *_shared(n_steps=128, batch_size=128),
         *common.STATE_DEPENDENT_NOISE,
-        *network(64, activation="tanh"),
+        *network(64, activation="tanh", networks=ACTOR_AND_VALUE),
         ORTHOGONAL_START,
         log_std_init(0.0),
         *LSTM,
@@ -107,7 +113,7 @@ MASKABLE_PPO = AlgorithmSpec(
     check_together=common.check_rollout,
     hyperparameters=(
         *_shared(n_steps=256, batch_size=64),
-        *network(64, 64, activation="tanh"),
+        *network(64, 64, activation="tanh", networks=ACTOR_AND_VALUE),
         ORTHOGONAL_START,
     ),
 )

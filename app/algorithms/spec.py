@@ -12,9 +12,9 @@ from app.errors import (
     UnknownHyperparameterError,
     short,
 )
-from app.parameters import Parameter
+from app.parameters import Layers, Parameter
 
-Value = float | int | bool | str | tuple[int, ...] | Schedule | None
+Value = float | int | bool | str | Layers | Schedule | None
 """What a hyperparameter can be set to."""
 
 

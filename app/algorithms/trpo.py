@@ -1,7 +1,7 @@
 """Trust Region Policy Optimisation."""
 
 from app.algorithms import common
-from app.algorithms.network import ORTHOGONAL_START, log_std_init, network
+from app.algorithms.network import ACTOR_AND_VALUE, ORTHOGONAL_START, log_std_init, network
 from app.algorithms.spec import AlgorithmSpec, Hyperparameter
 from app.environments.spec import ActionKind
 
@@ -76,7 +76,7 @@ TRPO = AlgorithmSpec(
         ),
         common.normalize_advantage(default=True),
         *common.STATE_DEPENDENT_NOISE,
-        *network(64, 64, activation="tanh"),
+        *network(64, 64, activation="tanh", networks=ACTOR_AND_VALUE),
         ORTHOGONAL_START,
         log_std_init(0.0),
     ),

@@ -23,6 +23,8 @@ class HyperparameterShape(BaseModel):
     nullable: bool
     description: str
     schedulable: bool
+    networks: list[str]
+    """Those that may have layers of their own."""
 
 
 class Algorithm(BaseModel):

@@ -123,7 +123,7 @@ class Pulls:
             env_id=env_id,
             algorithm=said.algorithm,
             hyperparameters={
-                "net_arch": list(said.net_arch),
+                "net_arch": said.net_arch,
                 "activation_fn": said.activation_fn,
                 **said.more,
             },

@@ -166,10 +166,16 @@ class RunConfig(BaseModel):
 
     def setup(self) -> messages.Setup:
         """Return what a worker needs to make the environment and the model."""
+        layers = self.hyperparameters.get("net_arch")
         return messages.Setup(
             env_id=self.env_id,
             algorithm=self.algorithm,
-            hyperparameters=dict(self.hyperparameters),
+            hyperparameters={
+                name: value
+                for name, value in self.hyperparameters.items()
+                if not isinstance(value, dict)
+            },
+            networks=layers if isinstance(layers, dict) else {},
             env_kwargs=self.env_kwargs,
             env_code=self.env_code,
             wrappers=self.wrappers,

@@ -101,16 +101,16 @@ def _algorithm(data: Mapping[str, Any]) -> str:
     raise _RefusedError("This is no model of PPO, A2C, DQN, SAC, TD3, QRDQN or TQC.")
 
 
-def _layers(given: Any, usual: tuple[int, ...]) -> tuple[int, ...]:  # noqa: ANN401 - a stranger's
+def _layers(
+    given: Any,  # noqa: ANN401 - a stranger's
+    usual: tuple[int, ...],
+) -> tuple[int, ...] | dict[str, tuple[int, ...]]:
     if given is None:
         return usual
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
         given = given[0]
     if isinstance(given, dict):
-        parts = [tuple(part) for part in given.values()]
-        if len(set(parts)) != 1:
-            raise _RefusedError("The lab has no network whose halves differ in their layers.")
-        given = parts[0]
+        return {str(name): tuple(int(size) for size in part) for name, part in given.items()}
     return tuple(int(size) for size in given)
 
 

@@ -387,11 +387,14 @@ class Refused(_Message, frozen=True, tag="refused"):
     why: Text
 
 
+_Sizes = Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
+
+
 class Examined(_Message, frozen=True, tag="examined"):
     """What kind of model a stranger's file holds."""
 
     algorithm: ShortText
-    net_arch: Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
+    net_arch: _Sizes | Annotated[dict[ShortText, _Sizes], msgspec.Meta(max_length=4)]
     activation_fn: Literal["tanh", "relu", "elu"]
     more: Annotated[dict[MetricName, Count], msgspec.Meta(max_length=8)]
     """Other sizes of the network."""
@@ -497,6 +500,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     env_id: str
     algorithm: str
     hyperparameters: dict[str, Setting]
+    networks: dict[str, tuple[int, ...]] = {}
+    """The layers of each network, where they differ; else `net_arch` has those of all."""
     env_kwargs: dict[str, Any] = {}
     env_code: str | None = None
     """The file of an environment that a person wrote."""

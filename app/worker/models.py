@@ -95,7 +95,7 @@ def build_model(setup: messages.Setup, envs: VecEnv, **changes: Any) -> BaseAlgo
     model = _kind(setup)(
         _policy(setup.algorithm, values, envs),
         envs,
-        policy_kwargs=_policy_arguments(values),
+        policy_kwargs=_policy_arguments(setup, values),
         device="cpu",
         **own,
     )
@@ -167,13 +167,14 @@ def _translate(name: str, value: Any, envs: VecEnv) -> Any:  # noqa: ANN401 - SB
     return schedule(value)
 
 
-def _policy_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+def _policy_arguments(setup: messages.Setup, values: Mapping[str, Any]) -> dict[str, Any]:
     if values.get("linear"):
         return {}
     network = (values["activation_fn"], values.get("layer_norm", False))
     same = OF_THE_POLICY - {"net_arch", "activation_fn", "layer_norm", "linear"}
     return {
-        "net_arch": list(values["net_arch"]),
+        "net_arch": {name: list(sizes) for name, sizes in setup.networks.items()}
+        or list(values["net_arch"]),
         "activation_fn": _ACTIVATIONS[network],
         **{name: values[name] for name in same if name in values},
     }

@@ -34,6 +34,16 @@ def test_a_config_survives_json() -> None:
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
 
 
+def test_networks_may_have_layers_of_their_own() -> None:
+    config = configure(hyperparameters={"net_arch": {"vf": [32], "pi": [8, 4]}})
+    alike = configure(hyperparameters={"net_arch": {"pi": [8], "vf": [8]}})
+
+    assert config.hyperparameters["net_arch"] == {"pi": (8, 4), "vf": (32,)}
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+    assert config.setup().networks == config.hyperparameters["net_arch"]
+    assert alike.hyperparameters["net_arch"] == (8,)
+
+
 def test_the_short_form_sets_the_learning_rate() -> None:
     assert configure(learning_rate=0.01).hyperparameters["learning_rate"] == 0.01
 
@@ -83,7 +93,17 @@ def test_timesteps_may_be_written_as_people_write_them() -> None:
         ),
         ({"hyperparameters": {"gamma": 1.5}}, "hyperparameters.gamma", "from 0 to 1"),
         ({"hyperparameters": {"n_epochs": 2.5}}, "hyperparameters.n_epochs", "whole number"),
-        ({"hyperparameters": {"net_arch": []}}, "hyperparameters.net_arch", "1 to 5 layer"),
+        ({"hyperparameters": {"net_arch": []}}, "hyperparameters.net_arch", "1 to 8 layer"),
+        (
+            {"hyperparameters": {"net_arch": {"pi": [8], "qf": [8]}}},
+            "hyperparameters.net_arch",
+            "one for each of pi and vf",
+        ),
+        (
+            {"hyperparameters": {"net_arch": {"pi": [8]}}},
+            "hyperparameters.net_arch",
+            "one for each of pi and vf",
+        ),
         ({"hyperparameters": {"net_arch": [0]}}, "hyperparameters.net_arch", "from 1 to 1024"),
         ({"hyperparameters": {"activation_fn": "gelu"}}, "hyperparameters.activation_fn", "tanh"),
         ({"hyperparameters": {"gamma": None}}, "hyperparameters.gamma", "got None"),

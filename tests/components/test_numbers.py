@@ -1,6 +1,6 @@
 import pytest
 
-from components.hyperparameter_field import read_number, read_whole, write_value
+from components.hyperparameter_field import read_layers, read_number, read_whole, write_value
 from components.metrics import format_number
 from components.progress import format_seconds
 
@@ -35,6 +35,14 @@ def test_defaults_are_written_as_they_are_read() -> None:
     assert read_number(write_value(3e-4)) == 3e-4
     assert write_value((64, 64)) == "64, 64"
     assert write_value(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("layers", "text"), [([64, 32], "64, 32"), ({"pi": [64, 32], "vf": [8]}, "pi: 64, 32; vf: 8")]
+)
+def test_layers_are_written_as_they_are_read(layers: object, text: str) -> None:
+    assert write_value(layers) == text
+    assert read_layers(text) == layers
 
 
 def test_nothing_measured_is_a_dash() -> None:

@@ -131,7 +131,8 @@ def train_button(user: User) -> ui.button:
         ("Total_timesteps", "1e12", "at most 1,000,000,000"),
         ("Parallel_envs", "0", "n_envs must be at least 1"),
         ("Seed", "x", "seed must be a whole number, got 'x'."),
-        ("net_arch", "64, big", "a list of 1 to 5 layer sizes"),
+        ("net_arch", "64, big", "a list of 1 to 8 layer sizes"),
+        ("net_arch", "pi: 64; qf: 64", "one for each of pi and vf"),
         ("batch_size", "9999", "larger than one rollout"),
     ],
 )

@@ -40,7 +40,7 @@ EVERYTHING = {
 SCALED = {"normalize_observation": True, "normalize_reward": True}
 CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("PPO", "CartPole-v1", {**ROLLOUT, "learning_rate": "1e-3 -> 0"}, EVERYTHING),
-    ("A2C", "CartPole-v1", {"net_arch": [8]}, {}),
+    ("A2C", "CartPole-v1", {"net_arch": {"pi": [8], "vf": [4, 6]}}, {}),
     ("A2C", "LunarLander-v3", {"net_arch": [8]}, SCALED),
     ("TRPO", "Acrobot-v1", ROLLOUT, {}),
     ("RecurrentPPO", "Pendulum-v1", {**ROLLOUT, "lstm_hidden_size": 8}, {}),

@@ -51,6 +51,8 @@ NETWORKS = {
     "relu": ([16, 8], torch.nn.ReLU),
     "elu": ([5, 7, 6], torch.nn.ELU),
     "no hidden layers": ([], torch.nn.Tanh),
+    "networks of their own": ({"pi": [16], "vf": [8, 12]}, torch.nn.Tanh),
+    "a value function without hidden layers": ({"pi": [16], "vf": []}, torch.nn.ReLU),
 }
 KINDS: dict[str, tuple[type[Any], type[Any]]] = {"PPO": (PPO, FastPPO), "A2C": (A2C, FastA2C)}
 VALUES: dict[str, dict[str, Any]] = {

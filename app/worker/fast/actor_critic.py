@@ -9,7 +9,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 
 from app.worker.fast.actions import ActionKind, action_kind
 from app.worker.fast.flat import Array, FlatParameters
-from app.worker.fast.layers import ACTIVATIONS, Layer, Network, linear_layers
+from app.worker.fast.layers import ACTIVATIONS, Hidden, Layer, Network, linear_layers
 from app.worker.fast.observations import encoder
 from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
 
@@ -20,26 +20,33 @@ _AT_ONCE = 1024
 class ActorCritic:
     """Runs both networks of an SB3 policy on its own weights.
 
-    They have hidden layers of the same sizes, so each pair of layers is one call.
+    Where they have hidden layers of the same sizes, each pair of layers is one call.
     """
 
     def __init__(self, policy: ActorCriticPolicy) -> None:
         self.encode = encoder(policy.observation_space)
         nets = policy.mlp_extractor
         parameters = FlatParameters(policy.parameters())
-        self._activation = ACTIVATIONS[type(policy.activation_fn())]
-        pairs = zip(linear_layers(nets.policy_net), linear_layers(nets.value_net), strict=True)
-        self._hidden = [Layer.adopt(parameters, *pair) for pair in pairs]
+        activation = ACTIVATIONS[type(policy.activation_fn())]
+        halves = linear_layers(nets.policy_net), linear_layers(nets.value_net)
+        self._side_by_side: Hidden | None = None
+        if _are_alike(*halves):
+            pairs = [Layer.adopt(parameters, *pair) for pair in zip(*halves, strict=True)]
+            self._side_by_side = Hidden(pairs, activation)
+            of_policy, of_value = ([pair[n] for pair in pairs] for n in (0, 1))
+        else:
+            of_policy, of_value = (
+                [Layer.adopt(parameters, layer)[0] for layer in half] for half in halves
+            )
+        self._apart = Hidden(of_policy, activation), Hidden(of_value, activation)
         assert isinstance(policy.action_net, torch.nn.Linear)
         self._policy_head = Layer.adopt(parameters, policy.action_net)[0]
         self._value_head = Layer.adopt(parameters, policy.value_net)[0]
         self.actions: ActionKind = action_kind(policy, parameters)
         self.optimizer: FlatOptimizer = flat_optimizer(policy.optimizer, parameters)
-        policy_layers = [*(pair[0] for pair in self._hidden), self._policy_head]
-        value_layers = [*(pair[1] for pair in self._hidden), self._value_head]
-        self._policy = Network(policy_layers, self._activation)
-        self._values = Network(value_layers, self._activation)
-        self._kept: list[Array] = []
+        self._policy = Network([*of_policy, self._policy_head], activation)
+        self._values = Network([*of_value, self._value_head], activation)
+        self._kept: tuple[Array, Array] | None = None
 
     def act(self, observations: npt.NDArray[Any]) -> Array:
         """Return the policy's outputs alone."""
@@ -65,29 +72,29 @@ class ActorCritic:
 
     def forward(self, observations: npt.NDArray[Any]) -> tuple[Array, Array]:
         """Return the policy's outputs and the values, and keep what `backward` needs."""
-        flowing = self.encode(observations)
-        self._kept = [flowing]
-        for layer in self._hidden:
-            flowing = layer.forward(flowing)
-            self._activation.bend(flowing)
-            self._kept.append(flowing)
-        of_policy, of_value = (flowing[0], flowing[1]) if self._hidden else (flowing, flowing)
+        seen = self.encode(observations)
+        if self._side_by_side is not None:
+            of_policy, of_value = self._side_by_side.forward(seen)
+        else:
+            of_policy, of_value = (half.forward(seen) for half in self._apart)
+        self._kept = of_policy, of_value
         return self._policy_head.forward(of_policy), self._value_head.forward(of_value)[0]
 
     def backward(self, of_outputs: Array, of_values: Array) -> None:
         """Note all gradients, given how the loss depends on what `forward` returned."""
-        of_values = of_values[None]
-        *_, last = self._kept
-        of_policy, of_value = (last[0], last[1]) if self._hidden else (last, last)
-        self._policy_head.note_gradients(of_policy, of_outputs)
-        self._value_head.note_gradients(of_value, of_values)
-        if not self._hidden:
-            return
-        slopes = np.empty_like(last)
-        slopes[0] = self._policy_head.backward(of_outputs)
-        slopes[1] = self._value_head.backward(of_values)
-        for n in reversed(range(len(self._hidden))):
-            self._activation.bend_back(self._kept[n + 1], slopes)
-            self._hidden[n].note_gradients(self._kept[n], slopes)
-            if n > 0:
-                slopes = self._hidden[n].backward(slopes)
+        assert self._kept is not None
+        heads = (self._policy_head, of_outputs), (self._value_head, of_values[None])
+        for (head, slopes), seen in zip(heads, self._kept, strict=True):
+            head.note_gradients(seen, slopes)
+        below = [head.backward(slopes) for head, slopes in heads]
+        if self._side_by_side is not None:
+            self._side_by_side.backward(np.array(below))
+        else:
+            for half, slopes in zip(self._apart, below, strict=True):
+                half.backward(slopes)
+
+
+def _are_alike(*halves: list[torch.nn.Linear]) -> bool:
+    """Whether both have hidden layers, of the same sizes."""
+    policy, value = ([layer.out_features for layer in half] for half in halves)
+    return policy == value != []

@@ -133,6 +133,32 @@ class Network:
                 self._activation.bend_back(self._kept[n], slopes)
 
 
+class Hidden:
+    """Layers one after another, with a non-linearity after each."""
+
+    def __init__(self, layers: Sequence[Layer], activation: Activation) -> None:
+        self._layers = layers
+        self._activation = activation
+        self._kept: list[Array] = []
+
+    def forward(self, flowing: Array) -> Array:
+        """Return the outputs, and keep what `backward` needs."""
+        self._kept = [flowing]
+        for layer in self._layers:
+            flowing = layer.forward(flowing)
+            self._activation.bend(flowing)
+            self._kept.append(flowing)
+        return flowing
+
+    def backward(self, slopes: Array) -> None:
+        """Note all gradients, given how the loss depends on the outputs; changes `slopes`."""
+        for n in reversed(range(len(self._layers))):
+            self._activation.bend_back(self._kept[n + 1], slopes)
+            self._layers[n].note_gradients(self._kept[n], slopes)
+            if n > 0:
+                slopes = self._layers[n].backward(slopes)
+
+
 def linear_layers(net: torch.nn.Sequential) -> list[torch.nn.Linear]:
     """Return the layers of a network that have weights."""
     return [layer for layer in net if isinstance(layer, torch.nn.Linear)]
