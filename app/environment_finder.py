@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -51,6 +51,8 @@ class EnvironmentFinder:
         self._refusals = _Refusals()
         self.check_sees: Callable[[Visitor, str], None] = lambda _visitor, _env_id: None
         """Refuses environments that others wrote for themselves."""
+        self.code_refusal: Callable[[str], Awaitable[str | None]] = _no_refusal
+        """Says why the code of an environment may not run here; None: it may."""
 
     async def open(self) -> None:
         """Remember what was described before the server was started."""
@@ -76,8 +78,17 @@ class EnvironmentFinder:
         Raises:
             UnknownEnvironmentError: if there is none of this id.
             CannotBeTrainedError: if there is, but nothing can be trained on it.
-            InputError: if it has no such option, or the value can't be used.
+            InputError: if it has no such option, or the value can't be used, or workers aren't
+                locked in well enough for its code.
         """
+        spec = await self._find(env_id, env_kwargs, may_ask=may_ask)
+        if spec.code is not None and (reason := await self.code_refusal(spec.id)) is not None:
+            raise InputError(f"{spec.id} can't be used now. {reason}", field="env_id")
+        return spec
+
+    async def _find(
+        self, env_id: str, env_kwargs: Mapping[str, Any] | None, *, may_ask: bool
+    ) -> EnvSpec:
         given = dict(env_kwargs or {})
         _check_size(given)
         try:
@@ -113,6 +124,10 @@ class EnvironmentFinder:
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
             raise CannotBeTrainedError(env_id, f"the worker was lost, {reason}.") from error
+
+
+async def _no_refusal(_: str) -> str | None:
+    return None
 
 
 class _Refusals:

@@ -122,6 +122,7 @@ class Lab:
         )
         self.demonstrations = Demonstrations(folder)
         self.custom = CustomEnvironments(folder, self._pool, self.code, self.environments)
+        self.environments.code_refusal = self._environment_refusal
         self.rewards = RewardLab(folder, self._pool, self.environments, self.code)
         self.avatars = Avatars(folder, self.accounts.profiles, self._pool)
 
@@ -201,6 +202,11 @@ class Lab:
             if reason is not None:
                 return reason
         return None
+
+    async def _environment_refusal(self, env_id: str) -> str | None:
+        """Say why an environment that somebody wrote may not run here."""
+        giver = self.custom.owner_of(env_id)
+        return await self.code.refusal_of(self.accounts.directory.get(giver))
 
     async def _lock_in(self) -> None:
         _keep_memory_private()

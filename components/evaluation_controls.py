@@ -61,8 +61,7 @@ class EvaluationControls:
             return "There is nothing to test yet. Train first."
         if not self._desk.may_change(feed):
             return "This run is not yours. Only its owner may test it."
-        has_policy = feed.has_model or feed.has_checkpoint or feed.run.status.has_worker
-        return None if has_policy else "This run has no policy yet. Train it first."
+        return None if feed.has_policy else "This run has no policy yet. Train it first."
 
     async def _start(self, code: str | None = None) -> None:
         if (count := self._asked) is not None:

@@ -29,7 +29,7 @@ class EvaluationVideo:
                 self._link = ui.element("a").classes("lab-mono")
                 with self._link:
                     ui.label("Download video").classes("lab-inline")
-                quiet_button("Back to live", on_back)
+                self._back = quiet_button("", on_back)
             self._replay = Replay()
         self._box.set_visibility(False)
 
@@ -42,6 +42,8 @@ class EvaluationVideo:
                 self._replay.show(None, None)
             self._shown = None
             return
+        is_live = run is not None and run.status.is_active
+        self._back.set_text("Back to live" if is_live else "Close video")
         if test.id == self._shown:
             return
         self._shown = test.id

@@ -119,5 +119,9 @@ def _note(feed: RunFeed | None) -> str | None:
     if run.status is RunStatus.RUNNING and feed.frames.newest is None:
         return "Waiting for the first picture."
     if run.status.is_over and feed.frames.newest is None:
-        return "There is no picture of this run."
+        return (
+            "Press Test to watch it play."
+            if feed.has_policy
+            else "There is no picture of this run."
+        )
     return _NOTES.get(run.status)

@@ -13,6 +13,8 @@ from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
 from app.training.backend import Piece, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig
+from app.training.policies import check_code
+from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
 from app.worker import messages
 from storage import metrics
@@ -28,8 +30,9 @@ _LINES_AT_ONCE = 500
 class Exports:
     """Writes files for others; a policy is opened by a worker alone."""
 
-    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
+    def __init__(self, folder: RunsFolder, trainer: Trainer, pool: WorkerPool) -> None:
         self._folder = folder
+        self._trainer = trainer
         self._pool = pool
 
     def tensorboard(self, run: RunRecord) -> Iterator[bytes]:
@@ -41,9 +44,10 @@ class Exports:
         """Return a zip with the newest policy as ONNX and a script that plays it.
 
         Raises:
-            WrongStateError: if the run has no policy yet.
+            WrongStateError: if the run has no policy yet, or its code may not run here any more.
             InputError: if its policy has no form in ONNX.
         """
+        await check_code(self._trainer, run)
         weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
         setup = RunConfig.model_validate(run.config).setup()
         try:

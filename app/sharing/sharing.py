@@ -36,7 +36,7 @@ class Sharing:
         self.changed = Event[str]()
         """Something about what can be taken along of a run is new."""
         self.pulls = Pulls(folder, storage, environments, trainer, pool)
-        self.exports = Exports(folder, pool)
+        self.exports = Exports(folder, trainer, pool)
         self.publishing = Publishing(folder, trainer, evaluations)
         self.publishing.told = self.changed.emit
         self._folder = folder

@@ -165,6 +165,11 @@ class RunFeed:
         self.has_checkpoint = True
         self._announce()
 
+    @property
+    def has_policy(self) -> bool:
+        """Whether there is, or soon will be, a policy to play with."""
+        return self.has_model or self.has_checkpoint or self.run.status.has_worker
+
     def set_has_model(self) -> None:
         """Say that there is a model to download."""
         self.has_model = True

@@ -34,8 +34,9 @@ async def check_has_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> 
 
     Raises:
         InputError: if the run has no such checkpoint.
-        WrongStateError: if it has no policy at all.
+        WrongStateError: if it has no policy at all, or its code may not run here any more.
     """
+    await check_code(trainer, run)
     if wanted is None and run.status.has_worker:
         return
     await asyncio.to_thread(_find, run, trainer.folder(run.id), wanted)
@@ -50,6 +51,16 @@ async def take_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> Polic
     if wanted is None and (handed_out := await _from_the_worker(trainer, run.id)) is not None:
         return handed_out
     return await asyncio.to_thread(_read, run, trainer.folder(run.id), wanted)
+
+
+async def check_code(trainer: Trainer, run: RunRecord) -> None:
+    """Make sure that a worker may be given the code in a run, if there is any.
+
+    Raises:
+        WrongStateError: if workers are locked in worse than when it came.
+    """
+    if (reason := await trainer.code_refusal(run)) is not None:
+        raise WrongStateError(run.id, run.status, f"be played. {reason}".removesuffix("."))
 
 
 async def _from_the_worker(trainer: Trainer, run_id: str) -> Policy | None:

@@ -14,6 +14,7 @@ from app.storage_thread import StorageThread
 from app.tasks import Tasks
 from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
 from app.training.beside import SEED
+from app.training.capacity import CodeRefusal
 from app.training.config import RunConfig
 from app.training.filmed import Filmed
 from app.training.journal import Journal
@@ -67,6 +68,7 @@ class TimeMachine:
         folder: RunsFolder,
         storage: StorageThread,
         pool: WorkerPool,
+        code_refusal: CodeRefusal,
         *,
         kept: int,
     ) -> None:
@@ -78,6 +80,7 @@ class TimeMachine:
         self._folder = folder
         self._storage = storage
         self._pool = pool
+        self._code_refusal = code_refusal
         self._waiting: dict[str, None] = {}
         self._news = asyncio.Event()
         self._failures: Counter[str] = Counter()
@@ -150,6 +153,9 @@ class TimeMachine:
             return
         except StorageError:
             await asyncio.sleep(_RETRY_AFTER_S)
+            return
+        if await self._code_refusal(run) is not None:
+            self._waiting.pop(run_id, None)
             return
         async with self._pool.helpers.left_over():
             filming = self._tasks.start(self._film_run(run_id, order), name=f"film {run_id}")

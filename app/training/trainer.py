@@ -82,6 +82,7 @@ class Trainer:
         self.reports = Reports(folder)
         self.history = History(folder, storage, fresh=self._fresh)
         self.environments = environments
+        self.code_refusal = admission.code_refusal
         self._creation = Creation(self._journal, folder, storage, environments)
         self.run_changed = self._journal.run_changed
         self.run_deleted = Event[str]()
@@ -94,7 +95,9 @@ class Trainer:
         self._auto_resume = settings.auto_resume
         self.side_slots = pool.helpers
         """Places for workers beside training: whoever shows, judges or tries something out."""
-        self.time_machine = TimeMachine(self._journal, folder, storage, pool, kept=settings.clips)
+        self.time_machine = TimeMachine(
+            self._journal, folder, storage, pool, self.code_refusal, kept=settings.clips
+        )
         around = Surroundings(
             pool=pool,
             storage=storage,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,13 +13,17 @@ from app.accounts.audit_log import AuditLog
 from app.accounts.code_policy import UNLOCKED, CodePolicy, CodeRefusedError, CodeRules
 from app.accounts.errors import ForbiddenError, ReadOnlyTokenError
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
+from app.environments import catalogue
+from app.errors import InputError
 from app.lab import Lab
 from app.settings import read_settings
 from app.storage_thread import StorageThread
 from app.training.config import RunRequest
+from app.training.evaluation import Judging
 from app.training.sandbox_check import Sandbox, SandboxLevel
 from storage.account_records import PersonRecord, Role, TokenScope
 from storage.database import open_database
+from storage.errors import WrongStateError
 from storage.records import RunStatus
 
 FULL = Sandbox(SandboxLevel.FULL, ("landlock-7", "seccomp"), ())
@@ -176,6 +181,32 @@ async def test_a_run_that_waited_with_code_ends_with_the_reason_where_the_lock_i
     assert ended.error is not None
     assert ended.error.startswith("Nothing locks workers in here")
     await second.close()
+
+
+async def test_code_of_an_earlier_sitting_is_not_played_where_the_lock_is_worse_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def none_at_all(_lab: Lab) -> Sandbox:
+        return NONE
+
+    monkeypatch.setattr(Lab, "_checked", none_at_all)
+    spec = replace(
+        catalogue.get_environment("CartPole-v1"), id="written/mine-v1", code="import gymnasium"
+    )
+    monkeypatch.setattr(catalogue, "_described", {})
+    catalogue.remember(spec, {})
+    lab = Lab(read_settings([], os.environ))
+    code = "def reward_function(obs, action):\n    return 1.0"
+    request = RunRequest(env_id="CartPole-v1", algorithm="PPO", reward_code=code)
+    run = await lab.trainer.create(request)
+
+    with pytest.raises(WrongStateError, match="Nothing locks workers in here"):
+        await lab.evaluations.start(run.id, Judging())
+    with pytest.raises(WrongStateError, match="Nothing locks workers in here"):
+        await lab.sharing.exports.onnx(run)
+    with pytest.raises(InputError, match="Nothing locks workers in here"):
+        await lab.tryouts.start(NO_ACCOUNTS, spec.id, mode="random")
+    await lab.close()
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ def test_train_test_watch_the_video_and_go_back(visitor: Visit, tmp_path: Path) 
     plays(page)
     second = visitor.open("/train")
     plays(second)
-    press(page, "Back to live")
+    press(page, "Close video")
     expect(page.locator("video:visible")).to_have_count(0)
     expect(page.locator(".lab-stage canvas:visible")).to_be_visible(timeout=_PATIENCE_MS)
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
