@@ -26,7 +26,7 @@ from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.hanging import receive_unless_hanging
 from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.user_code import UserCodeError
 from storage.records import Visibility
 from storage.run_folder import RunsFolder
@@ -255,7 +255,7 @@ class CustomEnvironments:
         if not code.strip() or len(code) > LONGEST_CODE:
             raise InputError(f"code must have 1 to {LONGEST_CODE:,} characters.", field="code")
         self._attempts.add(visitor.person.id if visitor.person else "", what="checks")
-        order = messages.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
+        order = orders.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
                 return await self._ask(order)
@@ -270,7 +270,7 @@ class CustomEnvironments:
         except OSError as error:
             raise NotNowError(f"There is no worker for the check ({error.strerror}).") from error
 
-    async def _ask(self, order: messages.Inspect) -> tuple[messages.Inspected, bytes | None]:
+    async def _ask(self, order: orders.Inspect) -> tuple[messages.Inspected, bytes | None]:
         async with self._pool.light() as worker:
             worker.send(messages.encode(order))
             said = await receive_unless_hanging(worker)

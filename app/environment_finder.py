@@ -17,7 +17,7 @@ from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
 from app.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
 from app.training.backend import ProtocolError, Received, WorkerGoneError
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.run_folder import RunsFolder
 
 _IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
@@ -116,7 +116,7 @@ class EnvironmentFinder:
     async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
-                order = messages.Describe(env_id=env_id, env_kwargs=env_kwargs)
+                order = orders.Describe(env_id=env_id, env_kwargs=env_kwargs)
                 worker.send(messages.encode(order))
                 said = await worker.receive()
                 self._refusals.keep(env_id, env_kwargs, said)

@@ -9,7 +9,7 @@ from app.tasks import Tasks
 from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.run_folder import RunsFolder
 
 _WITHIN_S = 60.0
@@ -74,7 +74,7 @@ class Previews:
     async def _draw(self, env_ids: Sequence[str]) -> None:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
-                worker.send(messages.encode(messages.Picture(env_ids=tuple(env_ids))))
+                worker.send(messages.encode(orders.Picture(env_ids=tuple(env_ids))))
                 for env_id in env_ids:
                     await self._keep(env_id, await receive_picture(worker))
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.worker import messages
+from app.worker import orders
 from app.worker.arrays.offer import make_arrays
 from app.worker.pipeline import make_wrapped
 from app.worker.replayable import Replayable
@@ -40,7 +40,7 @@ def run() -> None:
 
 
 def _measure(env_id: str, copies: int) -> None:
-    setup = messages.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
+    setup = orders.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
     looped = DummyVecEnv([lambda: Replayable(make_wrapped(setup, setup.wrappers))] * copies)
     arrays = make_arrays(setup, copies)
     if arrays is None:

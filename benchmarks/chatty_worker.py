@@ -24,16 +24,16 @@ def main() -> None:
     os.dup2(2, 1)
 
     import app.worker
-    from app.worker import framing, messages, sandbox
+    from app.worker import framing, messages, orders, sandbox
     from app.worker.channel import Channel, Control
 
     channel = Channel(out)
     layers = sandbox.lock_down(list(app.worker.__path__), memory_mb=int(sys.argv[2]))
     channel.send(messages.Locked(layers=tuple(layers)))
     channel.send(messages.Ready())
-    job = messages.decode_command(framing.read(0)[1])
+    job = orders.decode_command(framing.read(0)[1])
     control = Control()
-    if isinstance(job, messages.Train):
+    if isinstance(job, orders.Train):
         _talk(job.total_timesteps, channel)
     while not control.stop_requested:
         time.sleep(0.5)

@@ -24,13 +24,13 @@ def _answer() -> None:
 
 
 def _ready(env_id: str, reward: str, kind: str) -> Callable[[], float]:
-    from app.worker import messages
+    from app.worker import orders
     from app.worker.pipeline import make_wrapped
     from app.worker.replayable import Replayable
     from app.worker.rewards import WrittenReward
     from app.worker.shaped import Shaped
 
-    setup = messages.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
+    setup = orders.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
     inner = make_wrapped(setup, setup.wrappers, counted=True)
     written = WrittenReward(_REWARDS[reward])
     if kind == "function":

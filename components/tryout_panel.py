@@ -14,7 +14,7 @@ from app.errors import InputError
 from app.tryouts.personal_tryouts import PersonalTryouts
 from app.tryouts.tryout import Tryout, any_seed
 from app.worker import messages
-from app.worker.messages import TryoutMode
+from app.worker.orders import TryoutMode
 from components.buttons import compact_button, mark_pressed
 from components.frame_stream import FrameStream
 from components.play_controls import PlayControls

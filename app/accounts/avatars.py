@@ -11,7 +11,7 @@ from app.errors import InputError
 from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.account_records import PersonRecord
 from storage.run_folder import RunsFolder
 
@@ -66,7 +66,7 @@ class Avatars:
     async def _shrink(self, content: bytes) -> bytes:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
-                worker.send(messages.encode(messages.Shrink(side=_SIDE)))
+                worker.send(messages.encode(orders.Shrink(side=_SIDE)))
                 await worker.send_file("avatar.png", content)
                 return await receive_picture(worker)
         except (WorkerGoneError, ProtocolError, TimeoutError):

@@ -14,7 +14,7 @@ from app.tasks import Tasks
 from app.training.config import MAX_SEED, ShortText, WholeNumber
 from app.tryouts.tryout import Tryout
 from app.worker import messages
-from app.worker.messages import TryoutMode
+from app.worker.orders import TryoutMode
 
 _Seed = Annotated[WholeNumber, Field(ge=0, le=MAX_SEED)]
 

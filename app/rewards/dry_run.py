@@ -11,7 +11,7 @@ from app.rewards.recordings import FILE
 from app.training.backend import ProtocolError, Received, WorkerGoneError
 from app.training.hanging import receive_unless_hanging
 from app.training.spare import SpareWorker
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.user_code import REWARD_FILE, UserCodeError
 
 _WITHIN_S = 25.0
@@ -37,7 +37,7 @@ class DryRun:
             raise CannotCheckError(f"The worker could not be started: {error}.") from error
         components = tuple(component.attribute for component in spec.observed)
         try:
-            order = messages.CheckReward(code=code, components=components)
+            order = orders.CheckReward(code=code, components=components)
             worker.send(messages.encode(order))
             await worker.send_file(FILE, recording)
             async with asyncio.timeout(_WITHIN_S):

@@ -11,7 +11,7 @@ from app.environments.spec import EnvSpec
 from app.rewards.errors import CannotCheckError
 from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.run_folder import RunsFolder
 
 FILE = "transitions.npz"
@@ -67,7 +67,7 @@ class Recordings:
 
     async def _record(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bytes:
         worker: LocalWorker | None = None
-        order = messages.Record(
+        order = orders.Record(
             env_id=spec.id,
             env_kwargs=dict(env_kwargs),
             action_labels=spec.action_labels,

@@ -16,7 +16,7 @@ from app.training.config import RunConfig
 from app.training.policies import check_code
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage import metrics
 from storage.errors import WrongStateError
 from storage.records import RunRecord
@@ -52,13 +52,13 @@ class Exports:
         setup = RunConfig.model_validate(run.config).setup()
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
-                content = await self._write(messages.Export(setup=setup), weights)
+                content = await self._write(orders.Export(setup=setup), weights)
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:
             reason = str(error) or "it took too long"
             raise InputError(f"The policy could not be exported: {reason}.") from error
         return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
 
-    async def _write(self, order: messages.Export, weights: bytes) -> bytes:
+    async def _write(self, order: orders.Export, weights: bytes) -> bytes:
         worker = await self._pool.take()
         try:
             worker.send(messages.encode(order))

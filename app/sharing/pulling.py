@@ -21,7 +21,7 @@ from app.training.backend import Piece, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig, RunRequest
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage import runs
 from storage.database import in_one_step
 from storage.records import RunRecord, RunStatus
@@ -93,7 +93,7 @@ class Pulls:
         config = await self._config(wish, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
         scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
-        order_adopt = messages.Adopt(setup=config.setup(), model_size=len(model))
+        order_adopt = orders.Adopt(setup=config.setup(), model_size=len(model))
         policy = await self._ask(order_adopt, model + scaling)
         assert isinstance(policy, bytes)
         values = {
@@ -115,7 +115,7 @@ class Pulls:
                 f"{wish.repo_id} doesn't say which environment it plays. Name it.", field="env_id"
             )
         model = await asyncio.to_thread(files.model.read_bytes)
-        said = await self._ask(messages.Examine(), model)
+        said = await self._ask(orders.Examine(), model)
         assert isinstance(said, messages.Examined)
         scaling = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
         await self._environments.find(env_id, {})
@@ -134,7 +134,7 @@ class Pulls:
         return RunConfig.from_request(request)
 
     async def _ask(
-        self, order: messages.Examine | messages.Adopt, content: bytes
+        self, order: orders.Examine | orders.Adopt, content: bytes
     ) -> bytes | messages.Examined:
         """Have a locked worker look at a model, or make a policy of it."""
         try:
@@ -145,7 +145,7 @@ class Pulls:
             raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
 
     async def _talk(
-        self, order: messages.Examine | messages.Adopt, content: bytes
+        self, order: orders.Examine | orders.Adopt, content: bytes
     ) -> bytes | messages.Examined:
         worker = await self._pool.take()
         policy = bytearray()

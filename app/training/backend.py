@@ -14,7 +14,7 @@ import msgspec
 import psutil
 
 from app.tasks import Tasks
-from app.worker import boot_path, framing, messages
+from app.worker import boot_path, framing, messages, orders
 from app.worker.channel import file_frames
 
 Role = Literal["canary", "learner", "painter", "checker"]
@@ -184,7 +184,7 @@ class LocalWorker:
 
     def stop(self) -> None:
         """Ask the worker to end its job and deliver what it has."""
-        self.send(messages.encode(messages.Stop()))
+        self.send(messages.encode(orders.Stop()))
 
     def kill(self) -> None:
         """End the worker, and whatever it may have started, at once."""

@@ -8,7 +8,7 @@ from app.tasks import Tasks
 from app.training.backend import HandedOut, LocalWorker, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 
 EPISODES = 10
 SEED = 1_000_000
@@ -78,13 +78,13 @@ class EvaluationBeside:
             messages.Noted(event_type="evaluation_failed", message=message, is_warning=True)
         )
 
-    async def _judge_one(self, policy: HandedOut) -> messages.Judged:
+    async def _judge_one(self, policy: HandedOut) -> orders.Judged:
         worker = self._worker = self._worker or await self._begin()
         worker.send(policy.frame)
         said = await worker.receive()
         match said:
             case messages.Evaluated() if said.is_whole(EPISODES):
-                return messages.Judged(
+                return orders.Judged(
                     timesteps=said.timesteps, returns=said.returns, lengths=said.lengths
                 )
             case messages.Failed(reason=reason):
@@ -94,7 +94,7 @@ class EvaluationBeside:
     async def _begin(self) -> LocalWorker:
         worker = await self._pool.take()
         worker.be_patient()
-        order = messages.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
+        order = orders.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
         worker.send(messages.encode(order))
         return worker
 

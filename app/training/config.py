@@ -20,7 +20,7 @@ from app.presets.spec import Preset, PresetName
 from app.rewards.kinds import CodeKind
 from app.rewards.static_check import LONGEST, first_error
 from app.training.options import read_wrappers
-from app.worker import messages
+from app.worker import messages, orders
 
 MAX_TIMESTEPS = 1_000_000_000
 MAX_N_ENVS = 64
@@ -164,10 +164,10 @@ class RunConfig(BaseModel):
         """What is known of the environment, with these options."""
         return environment_of_run(self.env_id, self.env_kwargs)
 
-    def setup(self) -> messages.Setup:
+    def setup(self) -> orders.Setup:
         """Return what a worker needs to make the environment and the model."""
         layers = self.hyperparameters.get("net_arch")
-        return messages.Setup(
+        return orders.Setup(
             env_id=self.env_id,
             algorithm=self.algorithm,
             hyperparameters={
@@ -182,10 +182,10 @@ class RunConfig(BaseModel):
             engine=self.engine_used,
         )
 
-    def job(self) -> messages.Train:
+    def job(self) -> orders.Train:
         """Return the order to train from the beginning."""
         threshold = self.environment.solved_threshold
-        return messages.Train(
+        return orders.Train(
             setup=self.setup(),
             total_timesteps=self.total_timesteps,
             seed=self.seed,
@@ -196,12 +196,12 @@ class RunConfig(BaseModel):
         )
 
     @property
-    def reward(self) -> messages.Reward | None:
+    def reward(self) -> orders.Reward | None:
         """Return the reward that somebody wrote, as workers take it, if there is one."""
         if self.reward_code is None:
             return None
         components = tuple(component.attribute for component in self.environment.observed)
-        return messages.Reward(code=self.reward_code, components=components)
+        return orders.Reward(code=self.reward_code, components=components)
 
     def all_changes(self) -> tuple[messages.Change, ...]:
         """Return what was changed so far, but for the budget, in the order of the asking.

@@ -24,7 +24,7 @@ from app.training.performance import Performance
 from app.training.policies import check_has_policy, take_policy
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.errors import WrongStateError
 from storage.records import RunStatus
 
@@ -222,9 +222,9 @@ class Evaluations:
         await self._trainer.tell(found.run_id, "recording_completed", text)
 
 
-def _order(judging: Judging, config: RunConfig) -> messages.Evaluate:
+def _order(judging: Judging, config: RunConfig) -> orders.Evaluate:
     renders = config.environment.renders
-    return messages.Evaluate(
+    return orders.Evaluate(
         setup=config.setup(),
         episodes=judging.episodes,
         seed=judging.seed,

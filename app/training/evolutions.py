@@ -15,7 +15,7 @@ from app.training.filmed import Filmed
 from app.training.time_machine import CLIP_SECONDS, Clip
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage.errors import WrongStateError
 
 _LEAST_CLIPS = 2
@@ -115,8 +115,8 @@ async def _listen(worker: LocalWorker) -> Filmed:
                 raise ProtocolError(f"{type(said).__name__} instead of a video")
 
 
-def _order(clips: Sequence[Clip]) -> messages.Evolve:
-    return messages.Evolve(
+def _order(clips: Sequence[Clip]) -> orders.Evolve:
+    return orders.Evolve(
         captions=tuple(_caption(clip) for clip in clips),
         seconds=min(CLIP_SECONDS, _SECONDS / len(clips)),
     )

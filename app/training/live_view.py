@@ -18,7 +18,7 @@ from app.training.feed import RunFeed
 from app.training.filmed import Filmed
 from app.training.helper_slots import HelperSlots
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 
 FRAMES_PER_SECOND = 15
 
@@ -76,7 +76,7 @@ class LiveView:
         """Hold the picture while training waits."""
         self._is_paused = on
         if self._viewer is not None:
-            self._viewer.send(messages.encode(messages.Pause(on=on)))
+            self._viewer.send(messages.encode(orders.Pause(on=on)))
 
     async def film(self) -> Filmed:
         """Return a film of the next whole episode; the picture is live as long as that takes.
@@ -87,7 +87,7 @@ class LiveView:
         if self._film is None:
             self._film = asyncio.get_running_loop().create_future()
             if self._viewer is not None:
-                self._viewer.send(messages.encode(messages.Film()))
+                self._viewer.send(messages.encode(orders.Film()))
         with self._feed.frames.looking():
             return await asyncio.shield(self._film)
 
@@ -112,7 +112,7 @@ class LiveView:
             self._feed.set_live_note(_BUSY)
         async with self._slots:
             self._feed.set_live_note(None)
-            self._trainer.send(messages.encode(messages.Watch(on=True)))
+            self._trainer.send(messages.encode(orders.Watch(on=True)))
             try:
                 await self._has_weights.wait()
                 self._viewer = await self._pool.take()
@@ -122,7 +122,7 @@ class LiveView:
             except (WorkerGoneError, ProtocolError, TimeoutError) as error:
                 self._ended_early(error)
             finally:
-                self._trainer.send(messages.encode(messages.Watch(on=False)))
+                self._trainer.send(messages.encode(orders.Watch(on=False)))
                 await self._end_viewer()
 
     def _ended_early(self, error: Exception) -> None:
@@ -145,14 +145,12 @@ class LiveView:
         self._viewers_changed()
 
     async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
-        viewer.send(
-            messages.encode(messages.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND))
-        )
+        viewer.send(messages.encode(orders.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND)))
         if self._weights is not None:
             viewer.send(self._weights)
         self._filmed = Filmed()
         if self._film is not None:
-            viewer.send(messages.encode(messages.Film()))
+            viewer.send(messages.encode(orders.Film()))
         looked_at = time.monotonic()
         while time.monotonic() - looked_at < _LINGER_S:
             async with asyncio.timeout(None if self._is_paused else self._silence_s):

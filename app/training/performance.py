@@ -8,7 +8,7 @@ from app.training.backend import LocalWorker, Piece, ProtocolError, Shown, Worke
 from app.training.filmed import Filmed
 from app.training.frames import FrameHub
 from app.training.hanging import check_hanging, crash
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.user_code import EVALUATION_FILE, UserCodeError
 
 _PER_EPISODE_S = 600.0
@@ -30,7 +30,7 @@ class Performance:
         self._tasks = Tasks()
         self._hanging: UserCodeError | None = None
 
-    async def run(self, order: messages.Evaluate, policy: bytes) -> messages.Evaluated:
+    async def run(self, order: orders.Evaluate, policy: bytes) -> messages.Evaluated:
         """Return what the episodes brought.
 
         Raises:
@@ -51,7 +51,7 @@ class Performance:
         finally:
             await self._tasks.cancel()
 
-    async def _listen(self, order: messages.Evaluate) -> messages.Evaluated:
+    async def _listen(self, order: orders.Evaluate) -> messages.Evaluated:
         while True:
             async with asyncio.timeout(_PER_EPISODE_S):
                 said = await self._worker.receive()
@@ -89,7 +89,7 @@ class Performance:
         while True:
             if is_watched != bool(self._stage.viewers):
                 is_watched = not is_watched
-                self._worker.send(messages.encode(messages.Watch(on=is_watched)))
+                self._worker.send(messages.encode(orders.Watch(on=is_watched)))
             await asyncio.sleep(_LOOK_AGAIN_S)
 
 

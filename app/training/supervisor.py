@@ -35,7 +35,7 @@ from app.training.moments import Moments
 from app.training.time_machine import TimeMachine
 from app.training.weight_requests import WeightRequests
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.user_code import LONGEST_CALL_S, HangingError
 from app.worker.watchdog import crashed_place, hanging_place
 from storage import runs
@@ -155,7 +155,7 @@ class Supervisor:
     def pause(self, *, on: bool) -> None:
         """Ask the run to wait, or to go on; `listener.paused` tells when it does."""
         if self._worker is not None:
-            self._worker.send(messages.encode(messages.Pause(on=on)))
+            self._worker.send(messages.encode(orders.Pause(on=on)))
         if not on:
             # From now on silence counts again.
             self._is_paused, self._heard = False, time.monotonic()

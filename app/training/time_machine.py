@@ -19,7 +19,7 @@ from app.training.config import RunConfig
 from app.training.filmed import Filmed
 from app.training.journal import Journal
 from app.training.workers import WorkerPool
-from app.worker import messages
+from app.worker import messages, orders
 from storage import runs
 from storage.clip_files import ClipFiles, runs_with_clips_to_make
 from storage.errors import RunNotFoundError, StorageError
@@ -167,7 +167,7 @@ class TimeMachine:
                     task.cancel()
                 await asyncio.gather(filming, leaving, return_exceptions=True)
 
-    async def _film_run(self, run_id: str, order: messages.Clip) -> None:
+    async def _film_run(self, run_id: str, order: orders.Clip) -> None:
         worker = None
         step: int | None = None
         try:
@@ -260,5 +260,5 @@ async def _listen(worker: LocalWorker) -> tuple[Filmed, float | None]:
                 raise ProtocolError(f"{type(said).__name__} instead of a clip")
 
 
-def _order(config: RunConfig) -> messages.Clip:
-    return messages.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)
+def _order(config: RunConfig) -> orders.Clip:
+    return orders.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)

@@ -3,7 +3,7 @@
 import asyncio
 
 from app.training.backend import HandedOut, LocalWorker, WorkerGoneError
-from app.worker import messages
+from app.worker import messages, orders
 
 
 class WeightRequests:
@@ -30,7 +30,7 @@ class WeightRequests:
             raise WorkerGoneError
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-            self._worker.send(messages.encode(messages.HandOut()))
+            self._worker.send(messages.encode(orders.HandOut()))
         # Whoever asked may go away; others may wait for the same.
         return await asyncio.shield(self._next)
 

@@ -8,7 +8,7 @@ from app.tryouts.demonstrations import Demonstrations
 from app.tryouts.random_scores import RandomScore
 from app.tryouts.tryout import Tryout
 from app.tryouts.tryouts import Tryouts
-from app.worker.messages import TryoutMode
+from app.worker.orders import TryoutMode
 from storage.demonstrations import Demonstration
 
 

@@ -17,8 +17,8 @@ from app.training.workers import WorkerPool
 from app.tryouts.errors import NoRoomError, TooManyTryoutsError, TryoutEndedError
 from app.tryouts.random_scores import RandomScores
 from app.tryouts.tryout import Tryout, any_seed
-from app.worker import messages
-from app.worker.messages import TryoutMode
+from app.worker import messages, orders
+from app.worker.orders import TryoutMode
 
 IDLE_S = 120.0
 """So long a tryout lasts while nobody asks for anything and nobody looks."""
@@ -184,7 +184,7 @@ class Tryouts:
         tryout = Tryout(spec, worker, mode=mode, silence_s=self._silence_s)
         tryout.on_random_returns = lambda returns: self._note_random(spec, returns)
         known = await self.random_scores.get(spec.id)
-        order = messages.TryOut(
+        order = orders.TryOut(
             env_id=spec.id,
             seed=seed,
             mode=mode,

@@ -12,7 +12,7 @@ import torch
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.vec_env import VecNormalize
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.models import build_for_playing, save_weights
 from app.worker.pipeline import make_evaluation_envs, normalizer
@@ -48,7 +48,7 @@ def examine(content: bytes, channel: Channel) -> None:
         channel.send(messages.Refused(why=str(error)))
 
 
-def adopt(job: messages.Adopt, content: bytes, channel: Channel) -> None:
+def adopt(job: orders.Adopt, content: bytes, channel: Channel) -> None:
     """Deliver the policy as the lab keeps them."""
     try:
         weights = _adopted(job, content[: job.model_size], content[job.model_size :])
@@ -114,7 +114,7 @@ def _layers(
     return tuple(int(size) for size in given)
 
 
-def _adopted(job: messages.Adopt, model: bytes, scaling: bytes) -> bytes:
+def _adopted(job: orders.Adopt, model: bytes, scaling: bytes) -> bytes:
     envs = make_evaluation_envs(job.setup)
     ours = build_for_playing(job.setup, envs)
     try:

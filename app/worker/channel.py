@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from app.worker import framing, messages
+from app.worker import framing, messages, orders
 
 _CHUNK = 1 << 18
 _PIPE_BROKEN = 0
@@ -83,8 +83,8 @@ class Control:
         self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
-        self._wishes: deque[messages.Change | messages.Judged] = deque()
-        self._orders: SimpleQueue[messages.Order] = SimpleQueue()
+        self._wishes: deque[messages.Change | orders.Judged] = deque()
+        self._orders: SimpleQueue[orders.Order] = SimpleQueue()
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
 
     def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
@@ -98,12 +98,12 @@ class Control:
         """Whether there is something to take up at the next step."""
         return bool(self._wishes)
 
-    def take_wishes(self) -> Iterator[messages.Change | messages.Judged]:
+    def take_wishes(self) -> Iterator[messages.Change | orders.Judged]:
         """Yield what is to be taken up, oldest first."""
         while self._wishes:
             yield self._wishes.popleft()
 
-    def next_order(self, within_s: float | None) -> messages.Order | None:
+    def next_order(self, within_s: float | None) -> orders.Order | None:
         """Return the oldest order that wasn't taken yet, waiting for one at most so long."""
         try:
             return self._orders.get(timeout=within_s)
@@ -128,32 +128,32 @@ class Control:
                 self.weights_arrived.set()
             else:
                 try:
-                    self._obey(messages.decode_command(content))
+                    self._obey(orders.decode_command(content))
                 except msgspec.MsgspecError:
                     # Without this thread nobody could stop the job any more.
                     os._exit(_NOT_UNDERSTOOD)
 
-    def _obey(self, command: messages.Command) -> None:
+    def _obey(self, command: orders.Command) -> None:
         match command:
-            case messages.Stop():
+            case orders.Stop():
                 self.stop_requested = True
                 self.weights_arrived.set()
-            case messages.Watch(on=on):
+            case orders.Watch(on=on):
                 self.watched = on
-            case messages.Film():
+            case orders.Film():
                 self.is_asked_to_film = True
-            case messages.HandOut():
+            case orders.HandOut():
                 self.is_asked_for_weights = True
-            case messages.Pause(on=on):
+            case orders.Pause(on=on):
                 self.paused = on
-            case messages.Change() | messages.Judged():
+            case messages.Change() | orders.Judged():
                 self._wishes.append(command)
             case (
-                messages.Act()
-                | messages.TakeBack()
-                | messages.StartOver()
-                | messages.Conduct()
-                | messages.Hold()
-                | messages.Look()
+                orders.Act()
+                | orders.TakeBack()
+                | orders.StartOver()
+                | orders.Conduct()
+                | orders.Hold()
+                | orders.Look()
             ):
                 self._orders.put(command)

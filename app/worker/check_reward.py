@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.rewards import LARGEST, WrittenReward, number, refuse
 from app.worker.trajectories import Group, Recorded, Recording, unpack
@@ -32,7 +32,7 @@ _ONLY = "reward"
 """The name of the only term of a reward that names none."""
 
 
-def check_reward(job: messages.CheckReward, content: bytes, channel: Channel) -> None:
+def check_reward(job: orders.CheckReward, content: bytes, channel: Channel) -> None:
     """Say what the reward pays, term by term and episode by episode.
 
     Raises:

@@ -1,6 +1,6 @@
 """Film the first seconds of policies, all on the same seed: what a run could do at some moment."""
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel, Control
 from app.worker.film import Film
 from app.worker.models import build_for_playing, load_weights
@@ -17,7 +17,7 @@ _MOST_STEPS = 10_000
 """So long an episode is followed for its score; some never end."""
 
 
-def clip(job: messages.Clip, channel: Channel, control: Control) -> None:
+def clip(job: orders.Clip, channel: Channel, control: Control) -> None:
     """Film every policy that the lab sends, until it says stop."""
     envs = make_evaluation_envs(job.setup, drawn=True)
     model = build_for_playing(job.setup, envs)
@@ -35,7 +35,7 @@ def clip(job: messages.Clip, channel: Channel, control: Control) -> None:
 class _Clip:
     """One film: episodes on seeds that count up from the job's, until it is full."""
 
-    def __init__(self, player: Player, env: KeepsLastPicture, job: messages.Clip) -> None:
+    def __init__(self, player: Player, env: KeepsLastPicture, job: orders.Clip) -> None:
         self._player = player
         self._env = env
         self._job = job

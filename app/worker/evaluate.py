@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel, Control
 from app.worker.models import build_for_playing, load_weights
 from app.worker.notebook import Notebook
@@ -80,7 +80,7 @@ class Scene:
             self._notebook.note(step, episode=self._episode, picture=self._picture)
 
 
-def evaluate(job: messages.Evaluate, channel: Channel, control: Control) -> None:
+def evaluate(job: orders.Evaluate, channel: Channel, control: Control) -> None:
     """Judge every policy that the lab sends, until it says stop."""
     envs = make_evaluation_envs(job.setup, drawn=job.drawn)
     shown = drawn_environment(envs) if job.drawn else None
@@ -110,14 +110,14 @@ def evaluate(job: messages.Evaluate, channel: Channel, control: Control) -> None
     envs.close()
 
 
-def _terms(job: messages.Evaluate, envs: VecEnv) -> RewardTerms | None:
+def _terms(job: orders.Evaluate, envs: VecEnv) -> RewardTerms | None:
     """Return who knows the terms of a written reward at each step, for the replay."""
     if job.reward is None or not job.films:
         return None
     return RewardTerms.at(envs, job.reward)
 
 
-def _judge(job: messages.Evaluate, envs: VecEnv) -> Callable[[int], dict[str, float]] | None:
+def _judge(job: orders.Evaluate, envs: VecEnv) -> Callable[[int], dict[str, float]] | None:
     """Return who asks a person's code about the episode that was played last, on some seed."""
     if job.code is None:
         return None

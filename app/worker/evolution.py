@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.film import Film
 from app.worker.rendering import Pixels
@@ -20,7 +20,7 @@ _SIDE = 12
 _INK, _GROUND = (236, 236, 236), (16, 18, 20)
 
 
-def evolve(job: messages.Evolve, content: bytes, channel: Channel) -> None:
+def evolve(job: orders.Evolve, content: bytes, channel: Channel) -> None:
     """Deliver one film of all clips."""
     clips = msgspec.msgpack.decode(content, type=list[bytes])
     film: Film | None = None

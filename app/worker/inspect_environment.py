@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from app.worker import custom, messages, user_code
+from app.worker import custom, messages, orders, user_code
 from app.worker.answers import SpoiltError, check_answers, check_numbers
 from app.worker.channel import Channel
 from app.worker.describe import RefusedError, look_at
@@ -35,7 +35,7 @@ _SHOWN_AFTER = 25
 
 
 class _Inspection:
-    def __init__(self, job: messages.Inspect) -> None:
+    def __init__(self, job: orders.Inspect) -> None:
         self._job = job
         self.findings: list[messages.Finding] = []
         self.described: messages.Described | None = None
@@ -201,7 +201,7 @@ class _Inspection:
         return make_env(self._job.env_id, {}, counted=True)
 
 
-def inspect_environment(job: messages.Inspect, channel: Channel) -> None:
+def inspect_environment(job: orders.Inspect, channel: Channel) -> None:
     """Check a person's environment and deliver what was found, and a picture if there is one."""
     inspection = _Inspection(job)
     inspection.run()

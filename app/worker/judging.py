@@ -8,7 +8,7 @@ from typing import Any
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.messages import FileName
 from app.worker.models import save_model, save_weights
@@ -26,7 +26,7 @@ class Judge:
     """Decides when a policy is evaluated, keeps the best one, and says when the task is solved."""
 
     def __init__(
-        self, job: messages.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
+        self, job: orders.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
     ) -> None:
         known = counts.get("judge", _NOTHING)
         self._every = job.evaluate_every
@@ -79,7 +79,7 @@ class Judge:
         )
         self._channel.send_weights(header, weights)
 
-    def hear(self, judged: messages.Judged) -> dict[str, Any]:
+    def hear(self, judged: orders.Judged) -> dict[str, Any]:
         """Take in what a policy is worth and return what to write down."""
         score = sum(judged.returns) / len(judged.returns)
         files, self._handed_out = self._handed_out, {}

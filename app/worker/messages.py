@@ -1,12 +1,11 @@
-"""What the lab and a worker say to each other; decoded strictly, never unpickled."""
+"""What a worker says to the lab; decoded strictly, never unpickled."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from app.algorithms.engine import EngineName
 from app.algorithms.schedule import Schedule
-from app.environments.wrappers import Wrappers
 from app.worker import framing
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
@@ -17,9 +16,6 @@ OwnNumber = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """How many of something; no larger than what every reader of JSON can hold."""
-
-Setting = float | int | bool | str | tuple[int, ...] | Schedule | None
-"""The value of a hyperparameter."""
 
 MAX_TEXT = 2_000
 _MAX_TRACEBACK = 20_000
@@ -34,13 +30,11 @@ Values = Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MOST)]
 ShortText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
-class _Message(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="t", forbid_unknown_fields=True
-):
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", forbid_unknown_fields=True):
     """The shape that all messages share."""
 
 
-class Change(_Message, frozen=True, tag="change"):
+class Change(Message, frozen=True, tag="change"):
     """Go on with other values; None leaves one as it is."""
 
     learning_rate: float | Schedule | None = None
@@ -52,27 +46,27 @@ class Change(_Message, frozen=True, tag="change"):
 # From a worker to the lab.
 
 
-class Locked(_Message, frozen=True, tag="locked"):
+class Locked(Message, frozen=True, tag="locked"):
     """The worker locked itself down; nothing foreign has run yet."""
 
     layers: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)]
 
 
-class Doors(_Message, frozen=True, tag="doors"):
+class Doors(Message, frozen=True, tag="doors"):
     """Which attacks the canary worker got through with."""
 
     open: tuple[str, ...]
 
 
-class Ready(_Message, frozen=True, tag="ready"):
+class Ready(Message, frozen=True, tag="ready"):
     """The libraries are imported; the worker waits for its job."""
 
 
-class Alive(_Message, frozen=True, tag="alive"):
+class Alive(Message, frozen=True, tag="alive"):
     """The worker is busy with something that takes long."""
 
 
-class Started(_Message, frozen=True, tag="started"):
+class Started(Message, frozen=True, tag="started"):
     """The model is built and training begins, or goes on where a checkpoint was taken."""
 
     timesteps: Count = 0
@@ -83,19 +77,19 @@ class Started(_Message, frozen=True, tag="started"):
     """What the worker found in the environment that the fast engine can't do."""
 
 
-class Paused(_Message, frozen=True, tag="paused"):
+class Paused(Message, frozen=True, tag="paused"):
     """Training waits, or goes on again."""
 
     on: bool
 
 
-class Changed(_Message, frozen=True, tag="changed"):
+class Changed(Message, frozen=True, tag="changed"):
     """The model goes on with other values."""
 
     timesteps: Count
 
 
-class Noted(_Message, frozen=True, tag="noted"):
+class Noted(Message, frozen=True, tag="noted"):
     """Something about the run that a person should know."""
 
     event_type: MetricName
@@ -103,7 +97,7 @@ class Noted(_Message, frozen=True, tag="noted"):
     is_warning: bool = False
 
 
-class Evaluated(_Message, frozen=True, tag="evaluated"):
+class Evaluated(Message, frozen=True, tag="evaluated"):
     """A policy was judged."""
 
     timesteps: Count
@@ -123,7 +117,7 @@ class Evaluated(_Message, frozen=True, tag="evaluated"):
         return is_all and has_custom and has_names
 
 
-class Played(_Message, frozen=True, tag="played"):
+class Played(Message, frozen=True, tag="played"):
     """One episode of an evaluation is over."""
 
     episodes: Count
@@ -133,7 +127,7 @@ class Played(_Message, frozen=True, tag="played"):
     """What the last one brought, and how many steps it had."""
 
 
-class Filmed(_Message, frozen=True, tag="filmed"):
+class Filmed(Message, frozen=True, tag="filmed"):
     """The film of some episodes; its file follows unless there are no pictures."""
 
     pictures: Count
@@ -146,7 +140,7 @@ class Filmed(_Message, frozen=True, tag="filmed"):
     """Why there are no pictures, or no more of them."""
 
 
-class Clipped(_Message, frozen=True, tag="clipped"):
+class Clipped(Message, frozen=True, tag="clipped"):
     """A clip of a policy was filmed; it follows on its film."""
 
     score: Number
@@ -175,7 +169,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     moments: Annotated[tuple[Moment, ...], msgspec.Meta(max_length=10_000)]
 
 
-class Progressed(_Message, frozen=True, tag="progressed"):
+class Progressed(Message, frozen=True, tag="progressed"):
     """How far training has come; sent about twice a second while anything moves."""
 
     timesteps: Count
@@ -213,7 +207,7 @@ _GROUPS = ("agents", "terms")
 _WHEN = tuple(name for name in Line.__struct_fields__ if name not in ("values", *_GROUPS))
 
 
-class Measured(_Message, frozen=True, tag="measured"):
+class Measured(Message, frozen=True, tag="measured"):
     """New lines of metrics, oldest first."""
 
     lines: tuple[Line, ...]
@@ -223,13 +217,13 @@ EndReason = Literal["budget", "stopped", "solved"]
 """Why a job is done."""
 
 
-class Finished(_Message, frozen=True, tag="finished"):
+class Finished(Message, frozen=True, tag="finished"):
     """The job is done and everything was delivered."""
 
     reason: EndReason
 
 
-class Failed(_Message, frozen=True, tag="failed"):
+class Failed(Message, frozen=True, tag="failed"):
     """The job ended by an error of its own."""
 
     reason: Text
@@ -246,7 +240,7 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     high: Number
 
 
-class Described(_Message, frozen=True, tag="described"):
+class Described(Message, frozen=True, tag="described"):
     """What an environment is like for the agent."""
 
     action_kind: Literal["discrete", "continuous", "multi_discrete", "multi_binary"]
@@ -263,7 +257,7 @@ class Described(_Message, frozen=True, tag="described"):
     action_names: Annotated[tuple[ShortText, ...], msgspec.Meta(max_length=_MOST)] = ()
 
 
-class NotDescribed(_Message, frozen=True, tag="not_described"):
+class NotDescribed(Message, frozen=True, tag="not_described"):
     """There is no such environment, or it can't be trained on."""
 
     is_known: bool
@@ -282,7 +276,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Which line of the file is to blame, where that is known."""
 
 
-class Inspected(_Message, frozen=True, tag="inspected"):
+class Inspected(Message, frozen=True, tag="inspected"):
     """Whether an environment that a person wrote can be trained on."""
 
     findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=_MOST)]
@@ -300,7 +294,7 @@ Fact = bool | Number | Text
 """Something that an environment tells about a step."""
 
 
-class Opened(_Message, frozen=True, tag="opened"):
+class Opened(Message, frozen=True, tag="opened"):
     """An environment can be tried out."""
 
     lows: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MOST)]
@@ -312,7 +306,7 @@ class Opened(_Message, frozen=True, tag="opened"):
     """Whether there are pictures of it."""
 
 
-class Happened(_Message, frozen=True, tag="happened"):
+class Happened(Message, frozen=True, tag="happened"):
     """Where an environment that is tried out stands now."""
 
     order: Count
@@ -333,7 +327,7 @@ class Happened(_Message, frozen=True, tag="happened"):
     """Whether it is where it was before, after a step was taken back."""
 
 
-class PlayedAtRandom(_Message, frozen=True, tag="played_at_random"):
+class PlayedAtRandom(Message, frozen=True, tag="played_at_random"):
     """What whole episodes of random actions brought."""
 
     returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
@@ -367,7 +361,7 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     lengths: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MOST)]
 
 
-class RewardChecked(_Message, frozen=True, tag="reward_checked"):
+class RewardChecked(Message, frozen=True, tag="reward_checked"):
     """What a reward pays for recorded episodes."""
 
     terms: Annotated[tuple[Term, ...], msgspec.Meta(max_length=_MOST_TERMS)]
@@ -381,7 +375,7 @@ class RewardChecked(_Message, frozen=True, tag="reward_checked"):
     """How many episodes were left out because there was no time for them."""
 
 
-class Refused(_Message, frozen=True, tag="refused"):
+class Refused(Message, frozen=True, tag="refused"):
     """It can't be done, and there is nothing wrong with who asked; `why` is a whole sentence."""
 
     why: Text
@@ -390,7 +384,7 @@ class Refused(_Message, frozen=True, tag="refused"):
 _Sizes = Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
 
 
-class Examined(_Message, frozen=True, tag="examined"):
+class Examined(Message, frozen=True, tag="examined"):
     """What kind of model a stranger's file holds."""
 
     algorithm: ShortText
@@ -491,285 +485,7 @@ class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     purpose: Literal["view", "evaluation", "asked"] = "view"
 
 
-# From the lab to a worker.
-
-
-class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An environment as it is played, and the model that plays it."""
-
-    env_id: str
-    algorithm: str
-    hyperparameters: dict[str, Setting]
-    networks: dict[str, tuple[int, ...]] = {}
-    """The layers of each network, where they differ; else `net_arch` has those of all."""
-    env_kwargs: dict[str, Any] = {}
-    env_code: str | None = None
-    """The file of an environment that a person wrote."""
-    wrappers: Wrappers = Wrappers()
-    engine: EngineName = "sb3"
-
-
-class Reward(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reward that somebody wrote, to learn from instead of the environment's own."""
-
-    code: str
-    components: tuple[str, ...] = ()
-    """The names that the numbers of an observation have in it."""
-
-
-class Train(_Message, frozen=True, tag="train"):
-    """Train a model."""
-
-    setup: Setup
-    total_timesteps: int
-    seed: int
-    n_envs: int
-    evaluate_every: int | None = None
-    """After so many steps the policy is handed out to be evaluated."""
-    solved_from: float | None = None
-    """End once evaluations stay at this return or above it."""
-    resume: bool = False
-    """Whether a checkpoint follows, from which to go on."""
-    transfer: bool = False
-    """Whether the policy of another run follows, to begin with."""
-    changes: tuple[Change, ...] = ()
-    """What was changed before; a checkpoint may be older."""
-    reward: Reward | None = None
-
-    @property
-    def has_file(self) -> bool:
-        """Whether something follows before training can begin."""
-        return self.resume or self.transfer
-
-
-class View(_Message, frozen=True, tag="view"):
-    """Play the policy whose weights follow, and send pictures of it."""
-
-    setup: Setup
-    fps: int
-
-
-class Evaluate(_Message, frozen=True, tag="evaluate"):
-    """Judge every policy whose weights follow, until told to stop."""
-
-    setup: Setup
-    episodes: int
-    seed: int
-    deterministic: bool = True
-    tells_each: bool = False
-    """Whether to say when an episode is over."""
-    drawn: bool = False
-    """Whether it can be watched."""
-    films: bool = False
-    """Whether a film of it is wanted."""
-    reward: Reward | None = None
-    """Whose terms the replay shows."""
-    code: str | None = None
-    """Defines `evaluate(episode)`, which says numbers of each episode."""
-
-
-class Clip(_Message, frozen=True, tag="clip"):
-    """Film the first seconds of every policy whose weights follow, until told to stop."""
-
-    setup: Setup
-    seed: int
-    seconds: float
-
-
-class Evolve(_Message, frozen=True, tag="evolve"):
-    """String the clips that follow together, each with its words below it."""
-
-    captions: tuple[Text, ...]
-    seconds: float
-    """How much of each is shown at most."""
-    has_file: ClassVar[bool] = True
-
-
-class Export(_Message, frozen=True, tag="export"):
-    """Write the policy whose weights follow as ONNX."""
-
-    setup: Setup
-    has_file: ClassVar[bool] = True
-
-
-class Examine(_Message, frozen=True, tag="examine"):
-    """Say what kind of model the file is that follows, which anybody may have made."""
-
-    has_file: ClassVar[bool] = True
-
-
-class Adopt(_Message, frozen=True, tag="adopt"):
-    """Make a policy of the model that follows, and of the scaling that follows it."""
-
-    setup: Setup
-    model_size: int
-    has_file: ClassVar[bool] = True
-
-
-class Picture(_Message, frozen=True, tag="picture"):
-    """Render one picture of each environment, in this order."""
-
-    env_ids: tuple[str, ...]
-
-
-class Describe(_Message, frozen=True, tag="describe"):
-    """Say what an environment is like."""
-
-    env_id: str
-    env_kwargs: dict[str, Any] = {}
-    env_code: str | None = None
-
-
-class Inspect(_Message, frozen=True, tag="inspect"):
-    """Try an environment that a person wrote, and say whether it can be trained on."""
-
-    env_id: str
-    env_code: str
-
-
-class Record(_Message, frozen=True, tag="record"):
-    """Play an environment at random, well and by cheap tricks, and send what happened."""
-
-    env_id: str
-    env_kwargs: dict[str, Any] = {}
-    action_labels: tuple[str, ...] = ()
-    env_code: str | None = None
-
-
-class CheckReward(_Message, frozen=True, tag="check_reward"):
-    """Ask a reward what it pays for the recorded episodes that follow."""
-
-    code: str
-    components: tuple[str, ...] = ()
-    has_file: ClassVar[bool] = True
-
-
-class Shrink(_Message, frozen=True, tag="shrink"):
-    """Make a small square picture of the one that follows, which anybody may have made."""
-
-    side: int
-    has_file: ClassVar[bool] = True
-
-
-TryoutMode = Literal["random", "step", "play"]
-"""Who acts: a random agent at a pace for eyes, whoever gives orders, or whoever holds keys."""
-
-
-class TryOut(_Message, frozen=True, tag="try_out"):
-    """Let somebody try an environment out, by the orders that follow."""
-
-    env_id: str
-    seed: int
-    mode: TryoutMode
-    draws: bool
-    makes_anew: bool
-    """Whether an episode only repeats itself in an environment that was just made."""
-    measures_random: bool = False
-    """Whether to say what random actions bring."""
-    env_code: str | None = None
-
-
-class Act(_Message, frozen=True, tag="act"):
-    """Take a step, with a random action where none is given."""
-
-    order: Count
-    action: Action | None = None
-
-
-class TakeBack(_Message, frozen=True, tag="take_back"):
-    """Go back to where it was before the last step."""
-
-    order: Count
-
-
-class StartOver(_Message, frozen=True, tag="start_over"):
-    """Begin an episode, with the same seed where no other is given."""
-
-    order: Count
-    seed: Count | None = None
-
-
-class Conduct(_Message, frozen=True, tag="conduct"):
-    """Change who acts, and at which part of its own speed; None leaves it as it is."""
-
-    order: Count
-    mode: TryoutMode | None = None
-    speed: float | None = None
-
-
-class Hold(_Message, frozen=True, tag="hold"):
-    """Do these in turn at every step from now on, as the keys that are held down say."""
-
-    actions: tuple[Action, ...]
-    begins: bool
-    """Whether it also begins an episode that waits for the first key."""
-
-
-class Look(_Message, frozen=True, tag="look"):
-    """Somebody looks, or nobody does any more: draw pictures, or don't."""
-
-    on: bool
-
-
-Order = Act | TakeBack | StartOver | Conduct | Hold | Look
-"""What is asked of an environment that is tried out."""
-
-
-class Watch(_Message, frozen=True, tag="watch"):
-    """Somebody looks, or nobody does any more: send weights, or don't."""
-
-    on: bool
-
-
-class Film(_Message, frozen=True, tag="film"):
-    """Film the next whole episode of the live view."""
-
-
-class HandOut(_Message, frozen=True, tag="hand_out"):
-    """Send the policy's weights once, as they are now."""
-
-
-class Pause(_Message, frozen=True, tag="pause"):
-    """Wait until told otherwise, or go on."""
-
-    on: bool
-
-
-class Judged(_Message, frozen=True, tag="judged"):
-    """What the policy that was handed out at some step is worth."""
-
-    timesteps: Count
-    returns: tuple[float, ...]
-    lengths: tuple[Count, ...]
-
-
-class Stop(_Message, frozen=True, tag="stop"):
-    """End the job as soon as possible and deliver what there is."""
-
-
-Job = (
-    Train
-    | Export
-    | Examine
-    | Adopt
-    | View
-    | Evaluate
-    | Clip
-    | Evolve
-    | Picture
-    | Describe
-    | Inspect
-    | Record
-    | CheckReward
-    | Shrink
-    | TryOut
-)
-Command = Job | Order | Watch | Film | HandOut | Pause | Change | Judged | Stop
-
-_COMMANDS = msgspec.json.Decoder(Command)
-
-
-def encode(message: _Message) -> bytes:
+def encode(message: Message) -> bytes:
     """Return `message` as a frame."""
     return framing.pack(framing.JSON, msgspec.json.encode(message))
 
@@ -778,12 +494,6 @@ def encode_weights(weights: bytes, *, timesteps: int) -> bytes:
     """Return a policy that was stored as a frame for a worker who plays it."""
     header = WeightsHeader(episode=0, timesteps=timesteps, purpose="evaluation")
     return framing.pack_with_header(framing.WEIGHTS, msgspec.json.encode(header), weights)
-
-
-def decode_command(content: bytes) -> Command:
-    """Read what the lab sent."""
-    command: Command = _COMMANDS.decode(content)
-    return command
 
 
 def encode_header(header: FrameHeader) -> bytes:

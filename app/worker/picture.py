@@ -4,7 +4,7 @@ import io
 
 from PIL import Image
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.environments import make_untouched_env
 from app.worker.rendering import draw
@@ -13,7 +13,7 @@ _SEED = 7
 _STEPS = 25
 
 
-def picture(job: messages.Picture, channel: Channel) -> None:
+def picture(job: orders.Picture, channel: Channel) -> None:
     """Deliver one preview.png after the other."""
     for env_id in job.env_ids:
         channel.send_file("preview.png", _picture(env_id))

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.worker import messages
+from app.worker import orders
 from app.worker.channel import Channel
 from app.worker.controllers import Acts, Controller, find_controller, find_hovering
 from app.worker.environments import make_env
@@ -36,7 +36,7 @@ _LONGEST_FACT = 200
 Begin = Callable[[gym.Env[Any, Any]], Acts]
 
 
-def record(job: messages.Record, channel: Channel) -> None:
+def record(job: orders.Record, channel: Channel) -> None:
     """Play, and send what happened."""
     recorder = _Recorder(make_env(job.env_id, job.env_kwargs, counted=True), job.action_labels)
     channel.send_file(FILE, pack(recorder.record()))

@@ -12,7 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.ars import StopRequestedError
 from app.worker.changes import apply_change, optimizers
 from app.worker.channel import Channel, Control
@@ -59,7 +59,7 @@ class Reporter(BaseCallback):
 
     def __init__(
         self,
-        job: messages.Train,
+        job: orders.Train,
         envs: VecEnv,
         channel: Channel,
         control: Control,

@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import orders
 from app.worker.pipeline import put_around
 from app.worker.rewards import MOST_TERMS, WrittenReward, number
 from app.worker.user_code import UserCodeError
@@ -29,7 +29,7 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
         self._is_lost = False
 
     @classmethod
-    def at(cls, envs: VecEnv, reward: messages.Reward) -> "RewardTerms | None":
+    def at(cls, envs: VecEnv, reward: orders.Reward) -> "RewardTerms | None":
         """Look at the only environment inside all layers; None if the code can't be used."""
         try:
             written = WrittenReward(reward.code, reward.components)

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import traceback
 
-from app.worker import framing, messages
+from app.worker import framing, messages, orders
 from app.worker.channel import Channel, Control, read_file
 from app.worker.user_code import ENVIRONMENT_FILE, UserCodeError, explain
 from app.worker.user_code_guard import look_after_code
@@ -22,7 +22,7 @@ def serve(role: str, descriptor: int) -> None:
         import app.worker.check_reward  # noqa: F401 - so that nobody waits for it later
     channel.send(messages.Ready())
     try:
-        job = messages.decode_command(framing.read(0)[1])
+        job = orders.decode_command(framing.read(0)[1])
     except EOFError:
         return
     file = read_file() if getattr(job, "has_file", False) else None
@@ -54,7 +54,7 @@ def _import_the_heavy_ones() -> None:
     torch.set_num_threads(1)
 
 
-def _register_environment(job: messages.Command) -> None:
+def _register_environment(job: orders.Command) -> None:
     """Make the environment known that came with the job, if one did."""
     played = _played(job)
     if played is not None and played.env_code is not None:
@@ -64,44 +64,44 @@ def _register_environment(job: messages.Command) -> None:
 
 
 def _played(
-    job: messages.Command,
-) -> messages.Setup | messages.Describe | messages.Record | messages.TryOut | None:
+    job: orders.Command,
+) -> orders.Setup | orders.Describe | orders.Record | orders.TryOut | None:
     match job:
-        case messages.Train() | messages.View() | messages.Evaluate() | messages.Clip():
+        case orders.Train() | orders.View() | orders.Evaluate() | orders.Clip():
             return job.setup
-        case messages.Describe() | messages.Record() | messages.TryOut():
+        case orders.Describe() | orders.Record() | orders.TryOut():
             return job
     return None
 
 
-def _run(job: messages.Command, channel: Channel, control: Control, file: bytes | None) -> None:
+def _run(job: orders.Command, channel: Channel, control: Control, file: bytes | None) -> None:
     match job:
-        case messages.Train():
+        case orders.Train():
             from app.worker.train import Beginning, train
 
             begin = Beginning(checkpoint=file) if job.resume else Beginning(policy=file)
             train(job, channel, control, begin)
-        case messages.View():
+        case orders.View():
             from app.worker.view import view
 
             view(job, channel, control)
-        case messages.Evaluate():
+        case orders.Evaluate():
             from app.worker.evaluate import evaluate
 
             evaluate(job, channel, control)
-        case messages.Clip():
+        case orders.Clip():
             from app.worker.clip import clip
 
             clip(job, channel, control)
-        case messages.Examine():
+        case orders.Examine():
             from app.worker.adopting import examine
 
             examine(file or b"", channel)
-        case messages.Adopt():
+        case orders.Adopt():
             from app.worker.adopting import adopt
 
             adopt(job, file or b"", channel)
-        case messages.Export():
+        case orders.Export():
             from app.worker.onnx_export import export
 
             export(job, file or b"", channel)
@@ -110,18 +110,18 @@ def _run(job: messages.Command, channel: Channel, control: Control, file: bytes 
 
 
 def _run_without_policy(
-    job: messages.Command, channel: Channel, control: Control, file: bytes | None
+    job: orders.Command, channel: Channel, control: Control, file: bytes | None
 ) -> None:
     match job:
-        case messages.Evolve():
+        case orders.Evolve():
             from app.worker.evolution import evolve
 
             evolve(job, file or b"", channel)
-        case messages.Shrink():
+        case orders.Shrink():
             from app.worker.avatar import shrink
 
             shrink(job, file or b"", channel)
-        case messages.CheckReward():
+        case orders.CheckReward():
             from app.worker.check_reward import check_reward
 
             check_reward(job, file or b"", channel)
@@ -129,31 +129,31 @@ def _run_without_policy(
             _look_at_environment(job, channel, control)
 
 
-def _look_at_environment(job: messages.Command, channel: Channel, control: Control) -> None:
+def _look_at_environment(job: orders.Command, channel: Channel, control: Control) -> None:
     match job:
-        case messages.Picture():
+        case orders.Picture():
             from app.worker.picture import picture
 
             picture(job, channel)
-        case messages.TryOut():
+        case orders.TryOut():
             from app.worker.trying_out import try_out
 
             try_out(job, channel, control)
-        case messages.Record():
+        case orders.Record():
             from app.worker.record import record
 
             record(job, channel)
-        case messages.Describe():
+        case orders.Describe():
             from app.worker.describe import describe
 
             channel.send(describe(job))
-        case messages.Inspect():
+        case orders.Inspect():
             from app.worker.inspect_environment import inspect_environment
 
             inspect_environment(job, channel)
 
 
-def _blamed(error: BaseException, job: messages.Command) -> BaseException:
+def _blamed(error: BaseException, job: orders.Command) -> BaseException:
     """Return the error as one of a person's environment, if that is where it was raised."""
     played = _played(job)
     if played is None or played.env_code is None or isinstance(error, UserCodeError):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel, Control
 from app.worker.playing import Step
 from app.worker.rendering import KeepsLastPicture, Pixels, draw, to_jpeg
@@ -26,7 +26,7 @@ class Stage:
     """Draws an evaluation only as far as somebody looks or a film is wanted."""
 
     def __init__(
-        self, env: KeepsLastPicture, channel: Channel, control: Control, job: messages.Evaluate
+        self, env: KeepsLastPicture, channel: Channel, control: Control, job: orders.Evaluate
     ) -> None:
         self._env = env
         self._channel = channel

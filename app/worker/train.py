@@ -8,7 +8,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.ars import StopRequestedError
 from app.worker.channel import Channel, Control
 from app.worker.checkpoint import restore
@@ -28,7 +28,7 @@ class Beginning:
     """The weights of another run."""
 
 
-def train(job: messages.Train, channel: Channel, control: Control, begin: Beginning) -> None:
+def train(job: orders.Train, channel: Channel, control: Control, begin: Beginning) -> None:
     """Train until the budget is used or the lab says stop; deliver the model either way."""
     reward = _written_reward(job, channel)
     envs = make_training_envs(job.setup, job.n_envs, reward)
@@ -43,7 +43,7 @@ def train(job: messages.Train, channel: Channel, control: Control, begin: Beginn
     envs.close()
 
 
-def _written_reward(job: messages.Train, channel: Channel) -> WrittenReward | None:
+def _written_reward(job: orders.Train, channel: Channel) -> WrittenReward | None:
     if job.reward is None:
         return None
     if (why := why_one_by_one(job.setup, job.n_envs)) is not None and not job.resume:
@@ -52,7 +52,7 @@ def _written_reward(job: messages.Train, channel: Channel) -> WrittenReward | No
 
 
 def _begin(
-    job: messages.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
+    job: orders.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
 ) -> tuple[BaseAlgorithm, Reporter]:
     setup, why_not_fast = settle_engine(job.setup, envs)
     started = messages.Started(engine=setup.engine, why_not_fast=why_not_fast)

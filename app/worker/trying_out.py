@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel, Control
 from app.worker.environments import make_env
 from app.worker.episode import Episode, action_bounds
@@ -27,7 +27,7 @@ _SPARE_S = 0.02
 """Where nothing is due for so long, there is time to measure something."""
 
 
-def try_out(job: messages.TryOut, channel: Channel, control: Control) -> None:
+def try_out(job: orders.TryOut, channel: Channel, control: Control) -> None:
     """Do as the orders say until the lab ends the worker."""
     tryout = _Tryout(job, channel)
     tryout.open()
@@ -50,7 +50,7 @@ def try_out(job: messages.TryOut, channel: Channel, control: Control) -> None:
 class _Tryout:
     """One environment, and who acts in it."""
 
-    def __init__(self, job: messages.TryOut, channel: Channel) -> None:
+    def __init__(self, job: orders.TryOut, channel: Channel) -> None:
         self._job = job
         self._channel = channel
         self._episode = Episode(lambda: _make(job), makes_anew=job.makes_anew)
@@ -82,13 +82,13 @@ class _Tryout:
         """Seconds until the next step by itself; None: it waits for an order."""
         return None if self._due is None else max(0.0, self._due - time.monotonic())
 
-    def obey(self, order: messages.Order) -> None:
+    def obey(self, order: orders.Order) -> None:
         """Do what is asked."""
         match order:
-            case messages.Hold(actions=actions, begins=begins):
+            case orders.Hold(actions=actions, begins=begins):
                 self._held = actions
                 self._is_waiting = self._is_waiting and not begins
-            case messages.Look(on=on):
+            case orders.Look(on=on):
                 self._is_looked_at = on
                 if on:
                     self._draw()
@@ -110,19 +110,19 @@ class _Tryout:
         self._plan(since=due)
 
     def _carry_out(
-        self, order: messages.Act | messages.TakeBack | messages.StartOver | messages.Conduct
+        self, order: orders.Act | orders.TakeBack | orders.StartOver | orders.Conduct
     ) -> None:
         is_exact = True
         match order:
-            case messages.Act(action=action):
+            case orders.Act(action=action):
                 if not self._episode.now.is_over:
                     self._episode.act(action)
-            case messages.TakeBack():
+            case orders.TakeBack():
                 if self._episode.now.step:
                     is_exact = self._episode.take_back()
-            case messages.StartOver(seed=seed):
+            case orders.StartOver(seed=seed):
                 self._begin(self._episode.seed if seed is None else seed)
-            case messages.Conduct(mode=mode, speed=speed):
+            case orders.Conduct(mode=mode, speed=speed):
                 self._mode = mode or self._mode
                 self._speed = speed or self._speed
                 self._is_waiting, self._due = True, None
@@ -198,7 +198,7 @@ class _Tryout:
         self._drawn_at = time.monotonic()
 
 
-def _make(job: messages.TryOut, *, draws: bool = True) -> gym.Env[Any, Any]:
+def _make(job: orders.TryOut, *, draws: bool = True) -> gym.Env[Any, Any]:
     """Make the environment as an agent meets it, with the game's own rewards and whole episodes."""
     draws = draws and job.draws
     return make_env(job.env_id, {}, drawn=draws, judged=True, counted=not draws)

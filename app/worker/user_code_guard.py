@@ -5,14 +5,14 @@ import os
 import sys
 from typing import TextIO, cast
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel
 from app.worker.prints import Prints
 from app.worker.user_code import HangingError
 from app.worker.watchdog import Watchdog
 
 
-def look_after_code(job: messages.Command, channel: Channel) -> None:
+def look_after_code(job: orders.Command, channel: Channel) -> None:
     """Begin to, if the job brings code with it; whatever is loaded of it later is looked after."""
     if not _brings_code(job):
         return
@@ -31,7 +31,7 @@ def look_after_code(job: messages.Command, channel: Channel) -> None:
 _STDERR = 2
 
 
-def _brings_code(job: messages.Command) -> bool:
+def _brings_code(job: orders.Command) -> bool:
     setup = getattr(job, "setup", job)
     wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
     return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))

@@ -5,7 +5,7 @@ import time
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.channel import Channel, Control
 from app.worker.models import build_for_playing, load_weights
 from app.worker.pipeline import make_evaluation_envs, the_environment
@@ -14,7 +14,7 @@ from app.worker.rendering import draw, to_jpeg
 from app.worker.stage import Recorder, pace
 
 
-def view(job: messages.View, channel: Channel, control: Control) -> None:
+def view(job: orders.View, channel: Channel, control: Control) -> None:
     """Send pictures until the lab says stop."""
     envs = make_evaluation_envs(job.setup, drawn=True)
     stage = the_environment(envs)

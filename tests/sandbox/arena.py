@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.training.backend import LocalWorker, Received, WorkerGoneError
-from app.worker import boot_path, kernel, messages
+from app.worker import boot_path, kernel, messages, orders
 from tests.sandbox.attacks import Attack
 
 SECRET = "secret-of-the-lab"
@@ -173,5 +173,5 @@ async def give_code(worker: LocalWorker, code: str) -> Received:
     locked = await worker.start("painter")
     assert "seccomp" in locked.layers
     assert isinstance(await worker.receive(), messages.Ready)
-    worker.send(messages.encode(messages.Describe(env_id="custom/attack-v1", env_code=code)))
+    worker.send(messages.encode(orders.Describe(env_id="custom/attack-v1", env_code=code)))
     return await worker.receive()

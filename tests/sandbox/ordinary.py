@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.training.backend import _environment
-from app.worker import boot_path, framing, messages
+from app.worker import boot_path, framing, messages, orders
 from tests.sandbox.arena import MEMORY_MB, Outcomes, read
 
 _SYSTEM = Path("/usr/bin/python3")
@@ -81,7 +81,7 @@ def attack(python: Path, code: str) -> Outcomes:
     )
     assert worker.stdin is not None
     assert worker.stdout is not None
-    order = messages.Describe(env_id="custom/attack-v1", env_code=code)
+    order = orders.Describe(env_id="custom/attack-v1", env_code=code)
     locked = framing.read(worker.stdout.fileno())[1]
     assert b"landlock" in locked
     assert b"seccomp" in locked

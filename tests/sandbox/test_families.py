@@ -5,7 +5,7 @@ import pytest
 from app.environments.catalogue import CATALOGUE
 from app.training.backend import LocalWorker
 from app.training.pictures import receive_picture
-from app.worker import messages
+from app.worker import messages, orders
 
 FIRST_OF_EACH = list({spec.family: spec for spec in reversed(CATALOGUE.values())}.values())
 
@@ -17,7 +17,7 @@ async def test_one_of_each_family_is_made_played_and_drawn_behind_the_lock() -> 
     try:
         await worker.start("painter")
         assert isinstance(await worker.receive(), messages.Ready)
-        worker.send(messages.encode(messages.Picture(env_ids=tuple(installed))))
+        worker.send(messages.encode(orders.Picture(env_ids=tuple(installed))))
         drawn = {env_id: len(await receive_picture(worker)) for env_id in installed}
     finally:
         worker.kill()

@@ -16,7 +16,7 @@ import pytest
 
 from app.tasks import Tasks
 from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.worker import messages
+from app.worker import messages, orders
 from tests.sandbox import arena
 from tests.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
 
@@ -221,8 +221,8 @@ async def test_a_stranger_s_model_is_opened_inside_and_harms_nobody(
 
     await worker.start("painter")
     assert isinstance(await worker.receive(), messages.Ready)
-    setup = messages.Setup(env_id="CartPole-v1", algorithm="PPO", hyperparameters={})
-    job = messages.Train(setup=setup, total_timesteps=1, seed=1, n_envs=1, resume=True)
+    setup = orders.Setup(env_id="CartPole-v1", algorithm="PPO", hyperparameters={})
+    job = orders.Train(setup=setup, total_timesteps=1, seed=1, n_envs=1, resume=True)
     worker.send(messages.encode(job))
     checkpoint = BytesIO()
     with zipfile.ZipFile(checkpoint, "w") as archive:

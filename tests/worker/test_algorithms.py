@@ -13,7 +13,7 @@ from app.algorithms.catalogue import CATALOGUE
 from app.environments.spec import ActionKind
 from app.training.backend import HandedOut, LocalWorker, Piece, Received, Shown
 from app.training.config import RunConfig, RunRequest
-from app.worker import messages
+from app.worker import messages, orders
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> messages.Train:
+def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> orders.Train:
     kinds = CATALOGUE[algorithm].action_kinds
     request = RunRequest(
         env_id="CartPole-v1" if ActionKind.DISCRETE in kinds else "Pendulum-v1",
@@ -90,12 +90,12 @@ async def test_an_algorithm_trains_and_reports(algorithm: str) -> None:
 async def test_a_policy_is_shown_and_judged_and_its_run_goes_on(algorithm: str) -> None:
     worker, viewer, judge, again = await asyncio.gather(start(), start(), start(), start())
     order = job(algorithm, 700)
-    worker.send(messages.encode(order) + messages.encode(messages.Watch(on=True)))
+    worker.send(messages.encode(order) + messages.encode(orders.Watch(on=True)))
     heard = await hear_to_the_end(worker)
     weights = next(said for said in heard if isinstance(said, HandedOut))
 
-    viewer.send(messages.encode(messages.View(setup=order.setup, fps=15)) + weights.frame)
-    judge.send(messages.encode(messages.Evaluate(setup=order.setup, episodes=2, seed=1)))
+    viewer.send(messages.encode(orders.View(setup=order.setup, fps=15)) + weights.frame)
+    judge.send(messages.encode(orders.Evaluate(setup=order.setup, episodes=2, seed=1)))
     judge.send(weights.frame)
     again.send(messages.encode(job(algorithm, 1_000, resume=True)))
     await again.send_file("checkpoint.zip", file_of(heard, "checkpoint.zip"))

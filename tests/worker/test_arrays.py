@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from app.environments.wrappers import Wrappers
 from app.training.config import RunConfig, RunRequest
-from app.worker import messages, pipeline
+from app.worker import orders, pipeline
 from app.worker.arrays import offer
 from app.worker.arrays.offer import array_envs, make_arrays
 from app.worker.arrays.vec_env import ArrayVecEnv
@@ -33,17 +33,17 @@ STEPS = {1: 1_100, 3: 600, 8: 300, 17: 210, 64: 100}
 WILD = np.array([-np.inf, -1e15, -2, -1, -0.0, 1e-42, 1, 1.0000001, 2, 1e15, np.inf, np.nan])
 
 
-def setup_of(env_id: str, *, algorithm: str = "PPO", **rest: Any) -> messages.Setup:
-    return messages.Setup(env_id=env_id, algorithm=algorithm, hyperparameters={}, **rest)
+def setup_of(env_id: str, *, algorithm: str = "PPO", **rest: Any) -> orders.Setup:
+    return orders.Setup(env_id=env_id, algorithm=algorithm, hyperparameters={}, **rest)
 
 
-def arrays(setup: messages.Setup, n_envs: int) -> ArrayVecEnv:
+def arrays(setup: orders.Setup, n_envs: int) -> ArrayVecEnv:
     envs = make_arrays(setup, n_envs)
     assert envs is not None
     return envs
 
 
-def ordinary(setup: messages.Setup, n_envs: int) -> DummyVecEnv:
+def ordinary(setup: orders.Setup, n_envs: int) -> DummyVecEnv:
     return DummyVecEnv([lambda: Replayable(make_wrapped(setup, setup.wrappers))] * n_envs)
 
 
@@ -119,7 +119,7 @@ def step_both(ours: VecEnv, theirs: VecEnv, actions: Any) -> Any:
     return answer
 
 
-def begin_both(setup: messages.Setup, n_envs: int, seed: int = 5) -> tuple[VecEnv, VecEnv]:
+def begin_both(setup: orders.Setup, n_envs: int, seed: int = 5) -> tuple[VecEnv, VecEnv]:
     ours, theirs = arrays(setup, n_envs), ordinary(setup, n_envs)
     ours.seed(seed)
     theirs.seed(seed)
@@ -370,7 +370,7 @@ def test_a_checkpoint_goes_on_in_the_other_kind(
     ],
 )
 def test_what_array_environments_can_not_do_is_left_to_ordinary_ones(
-    setup: messages.Setup,
+    setup: orders.Setup,
 ) -> None:
     assert array_envs(setup, 64) is None
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.algorithms.engine import EngineWish
 from app.training.config import RunConfig, RunRequest
-from app.worker import messages
+from app.worker import orders
 from app.worker.checkpoint import restore, take_checkpoint
 from app.worker.models import build_model, load_weights, save_weights
 from app.worker.pipeline import make_evaluation_envs, make_training_envs, save_statistics
@@ -93,7 +93,7 @@ def setup_of(
     values: dict[str, Any],
     wrappers: dict[str, Any],
     engine: EngineWish = "sb3",
-) -> messages.Setup:
+) -> orders.Setup:
     request = RunRequest(
         env_id=env_id,
         algorithm=algorithm,
@@ -125,7 +125,7 @@ def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
     assert_brings_everything_back(setup, 2)
 
 
-def assert_brings_everything_back(setup: messages.Setup, n_envs: int) -> None:
+def assert_brings_everything_back(setup: orders.Setup, n_envs: int) -> None:
     envs = make_training_envs(setup, n_envs)
     whole = build_model(setup, envs, seed=3)
     keeper = TakesOne(envs, 200)

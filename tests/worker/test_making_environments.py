@@ -15,7 +15,7 @@ from stable_baselines3 import PPO
 from app.environments.catalogue import CATALOGUE
 from app.training.backend import LocalWorker, Piece, Received
 from app.training.config import RunConfig, RunRequest
-from app.worker import messages
+from app.worker import messages, orders
 from app.worker.environments import find_environment, make_env, policy_kind
 from app.worker.pipeline import make_training_envs
 
@@ -89,7 +89,7 @@ async def test_every_family_trains_in_a_locked_worker(env_id: str) -> None:
 async def test_every_environment_is_drawn_in_a_locked_worker(painter: LocalWorker) -> None:
     env_ids = tuple(spec.id for spec in CATALOGUE.values() if spec.is_installed)
 
-    painter.send(messages.encode(messages.Picture(env_ids=env_ids)))
+    painter.send(messages.encode(orders.Picture(env_ids=env_ids)))
     *heard, end = await hear_to_the_end(painter)
 
     assert end == messages.Finished(reason="budget")
@@ -206,7 +206,7 @@ def test_the_same_problem_is_the_same_bandit() -> None:
 
 
 async def describe(painter: LocalWorker, env_id: str, **env_kwargs: Any) -> Received:
-    painter.send(messages.encode(messages.Describe(env_id=env_id, env_kwargs=env_kwargs)))
+    painter.send(messages.encode(orders.Describe(env_id=env_id, env_kwargs=env_kwargs)))
     return await painter.receive()
 
 
@@ -306,7 +306,7 @@ def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, actions))
 
-    said = describe(messages.Describe(env_id="Odd-v0"))
+    said = describe(orders.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
     assert isinstance(said, messages.NotDescribed)
@@ -332,7 +332,7 @@ def test_what_can_be_made_one_list_of_numbers_is(
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, _TWO))
 
-    said = describe(messages.Describe(env_id="Odd-v0"))
+    said = describe(orders.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
     assert isinstance(said, messages.Described), said

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from app.training.config import RunConfig, RunRequest
-from app.worker import messages
+from app.worker import orders
 from app.worker.models import build_for_playing
 from app.worker.onnx_export import NotExportableError, write_policy
 from app.worker.pipeline import make_evaluation_envs, normalizer
@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def setup_of(env_id: str, algorithm: str, **values: Any) -> messages.Setup:
+def setup_of(env_id: str, algorithm: str, **values: Any) -> orders.Setup:
     wrappers = {name: values.pop(name) for name in WRAPPERS if name in values}
     request = RunRequest(
         env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers

@@ -7,7 +7,7 @@ import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 
 from app.environments.wrappers import Wrappers
-from app.worker import messages
+from app.worker import orders
 from app.worker.ars import Ars
 from app.worker.pipeline import make_training_envs, why_one_by_one
 from app.worker.replayable import Replayable
@@ -251,8 +251,8 @@ def test_actions_that_are_arrays_can_t_be_written_to() -> None:
     assert given.flags.writeable
 
 
-def setup(**wishes: Any) -> messages.Setup:
-    return messages.Setup(
+def setup(**wishes: Any) -> orders.Setup:
+    return orders.Setup(
         **{"env_id": "CartPole-v1", "algorithm": "PPO", "hyperparameters": {}, **wishes}
     )
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.worker import framing, messages, stage
+from app.worker import framing, messages, orders, stage
 from app.worker.channel import Channel
 from app.worker.playing import Step
 from app.worker.rendering import KeepsLastPicture
@@ -59,8 +59,8 @@ class Line:
 
 
 def play(line: Line, env: Drawn, *, steps: int = 10, films: bool = True) -> None:
-    setup = messages.Setup(env_id="any", algorithm="PPO", hyperparameters={})
-    job = messages.Evaluate(setup=setup, episodes=1, seed=0, drawn=True, films=films)
+    setup = orders.Setup(env_id="any", algorithm="PPO", hyperparameters={})
+    job = orders.Evaluate(setup=setup, episodes=1, seed=0, drawn=True, films=films)
     control: Any = line
     shown = Stage(KeepsLastPicture(env), line.channel, control, job)
     shown.begin(1)

@@ -19,7 +19,7 @@ from app.training.backend import (
     WorkerGoneError,
 )
 from app.training.config import RunConfig, RunRequest
-from app.worker import framing, messages
+from app.worker import framing, messages, orders
 from app.worker.pipeline import make_training_envs
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 
 
-def job(**wishes: Any) -> messages.Train:
+def job(**wishes: Any) -> orders.Train:
     request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 1_500, **wishes}
     config = RunConfig.from_request(RunRequest.model_validate(request))
     return config.job()
@@ -174,7 +174,7 @@ async def test_weights_are_handed_out_only_while_somebody_watches(worker: LocalW
 
 async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
     training = job(total_timesteps=50_000, hyperparameters=SMALL)
-    worker.send(messages.encode(training) + messages.encode(messages.Watch(on=True)))
+    worker.send(messages.encode(training) + messages.encode(orders.Watch(on=True)))
     said = await worker.receive()
     while not isinstance(said, HandedOut):
         said = await worker.receive()
@@ -182,7 +182,7 @@ async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
     await viewer.start("learner")
     await viewer.receive()
 
-    order = messages.View(setup=training.setup, fps=15)
+    order = orders.View(setup=training.setup, fps=15)
     viewer.send(messages.encode(order) + said.frame)
     shown = [await viewer.receive() for _ in range(3)]
     viewer.kill()
