@@ -29,7 +29,7 @@ from app.training.workers import WorkerPool
 from app.worker import messages, orders
 from app.worker.user_code import UserCodeError
 from storage.records import Visibility
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 LONGEST_CODE = 64 << 10
 """How many characters the file of an environment may have."""

@@ -18,7 +18,7 @@ from app.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
 from app.training.backend import ProtocolError, Received, WorkerGoneError
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
 _WITHIN_S = 60.0

@@ -10,7 +10,7 @@ from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _WITHIN_S = 60.0
 

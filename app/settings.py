@@ -15,7 +15,7 @@ from app.cli import COMMANDS
 from app.errors import SettingsError
 from app.settings_checks import POSTGRESQL, SQLITE, check
 from storage.account_records import Registration
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _ANY_ADDRESS = {"0.0.0.0", "::"}
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import msgspec
 
-from storage.run_folder import RunsFolder, write_atomically
+from storage.files import write_atomically
+from storage.runs_folder import RunsFolder
 
 _NOBODYS = "lab"
 

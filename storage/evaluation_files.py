@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from storage.files import Content, write_atomically
 from storage.records import JsonObject
-from storage.run_folder import Content, write_atomically
 
 _UNDER_WAY = ".pending"
 """How the record of one ends that isn't over; a start of the server looks for nothing else."""

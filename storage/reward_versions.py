@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from storage.run_folder import RunsFolder, write_atomically
+from storage.files import write_atomically
+from storage.runs_folder import RunsFolder
 
 _NOBODYS = "lab"
 

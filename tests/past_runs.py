@@ -7,7 +7,7 @@ from storage import runs
 from storage.database import open_database
 from storage.metrics import MetricsWriter
 from storage.records import Progress, RunStatus
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 from tests.lab_server import LabServer
 
 _LIFE = (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.COMPLETED)

@@ -13,7 +13,7 @@ from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
 from storage.account_records import PersonRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 LARGEST = 1 << 20
 """The largest picture that can be sent, in bytes."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from app.storage_thread import StorageThread
 from storage import runs
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _GOOD_FOR_S = 10.0
 

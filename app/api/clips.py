@@ -15,7 +15,7 @@ from app.api.errors import ErrorAnswer
 from app.api.schemas import Listing
 from app.api.videos import VIDEO_ANSWERS, TheRange, check_range
 from app.training import time_machine
-from storage.run_folder import is_own_file
+from storage.files import is_own_file
 
 _ERRORS: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer}}
 

@@ -22,7 +22,7 @@ from app.training.beside import SEED
 from app.training.config import MAX_SEED, WholeNumber
 from app.training.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, Judging
 from storage.errors import BadCursorError
-from storage.run_folder import is_own_file
+from storage.files import is_own_file
 
 MOST_EPISODES = 100
 """How many one request may ask for; the command line may ask for more."""

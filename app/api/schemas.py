@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from app.environments.options import EnvOption, OptionValue
 from app.environments.spec import EnvSpec
-from storage import run_folder
+from storage.files import Artifact as StoredFile
 from storage.records import EventRecord, RunRecord, RunStatus, Visibility
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class Artifact(BaseModel):
     url: str
 
     @classmethod
-    def of(cls, run_id: str, files: Mapping[str, run_folder.Artifact]) -> list["Artifact"]:
+    def of(cls, run_id: str, files: Mapping[str, StoredFile]) -> list["Artifact"]:
         """Describe the files of a run."""
         return [
             cls(
@@ -87,7 +87,7 @@ class Run(BaseModel):
     def of(
         cls,
         run: RunRecord,
-        files: Mapping[str, run_folder.Artifact],
+        files: Mapping[str, StoredFile],
         *,
         owner: str | None,
         shared_with: Sequence[str] | None,

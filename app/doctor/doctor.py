@@ -22,7 +22,8 @@ from storage import runs
 from storage.errors import NotWrittenError, RunNotFoundError
 from storage.metrics import LineReader
 from storage.records import EventLevel, RunFilter, RunRecord, RunStatus
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _EVERY_S = 4.0
 _LINES_AT_ONCE = 2_000

@@ -11,7 +11,7 @@ from app.doctor.insight import Insight
 from app.report.content import Report
 from app.report.gathering import Told, gather
 from storage.records import RunRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _KEPT = 4
 _AT_ONCE = 1

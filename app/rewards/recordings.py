@@ -12,7 +12,7 @@ from app.rewards.errors import CannotCheckError
 from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 FILE = "transitions.npz"
 

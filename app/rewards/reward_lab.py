@@ -25,7 +25,7 @@ from app.rewards.words import Word, words_of
 from app.training.spare import SpareWorker
 from app.training.workers import WorkerPool
 from app.worker.messages import RewardChecked
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _MOST_CHECKS = 60
 _WITHIN_S = 60

@@ -9,7 +9,7 @@ from app.errors import InputError
 from app.rewards.static_check import LONGEST
 from storage.errors import DiskFullError
 from storage.reward_versions import RewardShelf, RewardVersion
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 KEPT = 30
 """How many versions stay for each environment."""

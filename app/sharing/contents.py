@@ -24,8 +24,9 @@ from app.training.filmed import LARGEST_REPLAY, LARGEST_VIDEO
 from app.training.repeating import request_like
 from app.worker import messages
 from app.worker.messages import Count, MetricName, Number
+from storage.checkpoint_files import CheckpointFile
 from storage.evaluation_files import EvaluationFiles
-from storage.run_folder import CheckpointFile, RunFolder
+from storage.run_folder import RunFolder
 
 _LONGEST_LINE = 256 << 10
 _MOST_NAMES = 1_000

@@ -20,7 +20,8 @@ from app.worker import messages, orders
 from storage import metrics
 from storage.errors import WrongStateError
 from storage.records import RunRecord
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _WITHIN_S = 120.0
 _LARGEST_POLICY = 256 << 20

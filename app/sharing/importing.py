@@ -17,7 +17,8 @@ from app.training.trainer import Trainer
 from storage import events, runs
 from storage.database import in_one_step
 from storage.records import RunRecord, RunStatus
-from storage.run_folder import Arrival, RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import Arrival, RunsFolder
 
 _AT_ONCE = 2
 _BUSY_FOR_S = 30

@@ -22,7 +22,8 @@ from app.training.trainer import Trainer
 from storage import metrics
 from storage.errors import RunNotFoundError, WrongStateError
 from storage.records import EventLevel, RunRecord
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _AT_ONCE = 2
 _CURVE_POINTS = 400

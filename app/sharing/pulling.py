@@ -25,7 +25,8 @@ from app.worker import messages, orders
 from storage import runs
 from storage.database import in_one_step
 from storage.records import RunRecord, RunStatus
-from storage.run_folder import Arrival, RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import Arrival, RunsFolder
 
 _WITHIN_S = 120.0
 _LARGEST_POLICY = 256 << 20

@@ -17,7 +17,7 @@ from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
 from storage import events
 from storage.records import RunRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 
 class Sharing:

@@ -7,9 +7,11 @@ from typing import Literal
 
 import msgspec
 
+from storage.checkpoint_files import CheckpointFile
 from storage.errors import VersionNotFoundError
+from storage.files import Artifact
 from storage.records import RunRecord
-from storage.run_folder import Artifact, CheckpointFile, RunFolder
+from storage.run_folder import RunFolder
 
 Kind = Literal["final", "best", "checkpoint"]
 Source = Literal["evaluation", "training"]

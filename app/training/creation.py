@@ -14,7 +14,7 @@ from storage import runs
 from storage.database import in_one_step
 from storage.errors import RunNotFoundError
 from storage.records import EventLevel, RunRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ from app.storage_thread import StorageThread
 from app.training.backend import Piece, ProtocolError
 from app.training.feed import RunFeed
 from app.worker import messages
-from storage.run_folder import RunFolder, write_atomically
+from storage.files import write_atomically
+from storage.run_folder import RunFolder
 
 OnCheckpoint = Callable[[int, bytes], Awaitable[None]]
 

@@ -9,7 +9,8 @@ import msgspec
 from app.training.evaluation import Evaluation, EvaluationStatus, Video, end_evaluation
 from app.training.filmed import Filmed
 from storage.evaluation_files import EvaluationFiles, folders_with_evaluations_under_way
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _log = logging.getLogger(__name__)
 

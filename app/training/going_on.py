@@ -6,10 +6,11 @@ from app.environments.catalogue import environment_of_run
 from app.training.feed import RECENT_LINES
 from app.training.supervisor import judge
 from storage import metrics
+from storage.checkpoint_files import CheckpointFile
 from storage.clip_files import ClipFiles
 from storage.fork_files import ForkFiles
 from storage.records import JsonObject, Progress, RunRecord
-from storage.run_folder import CheckpointFile, RunFolder
+from storage.run_folder import RunFolder
 from storage.sketches import sketch
 
 

@@ -11,7 +11,7 @@ from app.training.supervisor import larger
 from storage import history, metrics, runs
 from storage.history_records import Facets, HistoryPage
 from storage.records import JsonObject, RunFilter, RunRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 from storage.sketches import Sketcher
 
 _READERS = 1

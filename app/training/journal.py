@@ -23,7 +23,8 @@ from storage import events, metrics, runs
 from storage.database import in_one_step
 from storage.errors import NotWrittenError
 from storage.records import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
 

@@ -16,9 +16,10 @@ from app.training.going_on import go_on
 from app.training.journal import Journal, RunTurns
 from app.training.supervisor import Supervisor, Surroundings
 from storage import runs
+from storage.checkpoint_files import CheckpointFile
 from storage.errors import NotWrittenError, WrongStateError
 from storage.records import EventLevel, RunRecord, RunStatus
-from storage.run_folder import CheckpointFile, RunsFolder
+from storage.runs_folder import RunsFolder
 
 _FILL_AGAIN_S = 1.0
 

@@ -39,10 +39,12 @@ from app.worker import messages, orders
 from app.worker.user_code import LONGEST_CALL_S, HangingError
 from app.worker.watchdog import crashed_place, hanging_place
 from storage import runs
+from storage.checkpoint_files import CheckpointFile
 from storage.errors import NotWrittenError
+from storage.files import write_atomically
 from storage.metrics import MetricsWriter
 from storage.records import JsonObject, Progress
-from storage.run_folder import CheckpointFile, RunFolder, write_atomically
+from storage.run_folder import RunFolder
 
 _MEMORY_MARGIN_MB = 512
 """Beyond its own limit a worker's process needs this much for code and libraries."""

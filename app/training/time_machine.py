@@ -23,7 +23,7 @@ from app.worker import messages, orders
 from storage import runs
 from storage.clip_files import ClipFiles, runs_with_clips_to_make
 from storage.errors import RunNotFoundError, StorageError
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 CLIP_SECONDS = 5.0
 

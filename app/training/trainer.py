@@ -56,7 +56,8 @@ from storage.records import (
     RunRecord,
     RunStatus,
 )
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 _DISK_THREADS = 4
 _READERS = 2

@@ -6,7 +6,7 @@ from app.storage_thread import StorageThread
 from app.tasks import Tasks
 from storage import runs
 from storage.records import RunRecord
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 UNDO_WITHIN_S = 10.0
 

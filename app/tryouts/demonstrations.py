@@ -9,7 +9,7 @@ from app.accounts.visitors import Visitor
 from app.tryouts.tryout import Tryout
 from storage.demonstrations import Demonstration, DemonstrationFolder
 from storage.errors import DiskFullError
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _MOST = 200
 

@@ -7,7 +7,7 @@ from app.errors import UnknownEnvironmentError
 from app.training.backend import LocalWorker
 from app.training.workers import WorkerPool
 from app.worker import messages
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from app.training.evaluation_shelf import EvaluationShelf
 from app.training.filmed import Filmed
 from app.worker import messages
 from storage.errors import EvaluationNotFoundError, NotWrittenError
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 
 @pytest.fixture

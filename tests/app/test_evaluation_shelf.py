@@ -18,7 +18,7 @@ from app.training.evaluation import (
 from app.training.evaluation_shelf import EvaluationShelf
 from app.training.filmed import Filmed
 from app.worker import messages
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _STEPS = messages.Replay(weighs=None, moments=())

@@ -8,7 +8,8 @@ from storage import metrics, runs
 from storage.database import open_database
 from storage.metrics import MetricsWriter
 from storage.records import RunRecord
-from storage.run_folder import RunFolder, RunsFolder
+from storage.run_folder import RunFolder
+from storage.runs_folder import RunsFolder
 
 LINE = {"timesteps": 100, "vec_steps": 100, "updates": 1, "episode": 1, "elapsed_s": 0.5}
 

@@ -13,7 +13,7 @@ from components.run_rows import entry_row
 from storage import runs
 from storage.database import open_database
 from storage.records import Progress, RunFilter, RunRecord, RunStatus
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 
 def record(name: str = "a run", **values: Any) -> RunRecord:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from storage.clip_files import ClipFiles
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer, wait_until
 from tests.past_runs import climb, train, train_group

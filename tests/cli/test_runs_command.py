@@ -11,7 +11,7 @@ from storage import runs
 from storage.database import open_database
 from storage.errors import AmbiguousRunError
 from storage.records import Progress, RunStatus
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 from storage.tables import RunRow, SchemaRow
 
 

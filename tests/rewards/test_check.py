@@ -21,7 +21,7 @@ from app.worker.messages import RewardChecked
 from app.worker.rewards import WrittenReward
 from app.worker.shaped import Shaped
 from app.worker.trajectories import Recorded, unpack
-from storage.run_folder import RunsFolder
+from storage.runs_folder import RunsFolder
 
 pytestmark = pytest.mark.slow
 
