@@ -172,7 +172,7 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 def _suggestion(given: str, known: Iterable[str]) -> str:
     """Say what was probably meant, or what there is."""
     names = {name.lower(): name for name in known}
-    close = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+    close = get_close_matches(given[:80].lower(), names, n=1, cutoff=0.5)
     return f"Did you mean {names[close[0]]}?" if close else f"Choose one of: {_list(names)}."
 
 

@@ -1,6 +1,6 @@
 // The curves of several runs over each other: one chart per metric, one line per run or group.
 // Zoom, hover and drawing are those of a single run's curves; all that is chosen is in the address.
-import curves, { COLOURS, nearest, pairs, short, smoothed, token } from "curves";
+import curves, { COLOURS, CONTROLS, NAMES, PLACE, PLOT, nearest, pairs, short, smoothed, token } from "curves";
 
 const PNG_HEAD = 64;
 const PNG_LINE = 34;
@@ -10,21 +10,13 @@ export default {
   template: `
     <div class="lab-curves-box">
       <div class="lab-curves-bar" role="group" aria-label="How curves are drawn">
-        <label class="lab-control"><span>Over</span>
-          <select v-model="axis" aria-label="x-axis">
-            <option v-for="[key, label] in axes" :key="key" :value="key">{{ label }}</option>
-          </select></label>
-        <label class="lab-control"><span>Smoothing</span>
-          <input type="range" min="0" max="0.98" step="0.02" v-model.number="smoothing" aria-label="Smoothing">
-          <output>{{ smoothing.toFixed(2) }}</output></label>
-        <label class="lab-control"><input type="checkbox" v-model="log"><span>Log y</span></label>
+        ${CONTROLS}
         <label class="lab-control"><span>Add a chart</span>
           <select :value="''" aria-label="Add a chart" @change="addChart">
             <option value="" disabled>Metric</option>
             <option v-for="one in offered" :key="one.name" :value="one.name">{{ one.label }}</option>
           </select></label>
-        <span class="lab-curves-at lab-mono">{{ place }}</span>
-        <button v-if="isZoomed" type="button" class="lab-tool" @click="reset">Reset zoom</button>
+        ${PLACE}
       </div>
       <div v-if="isLate" class="lab-curves-late" role="status">Reading the metrics of these runs.</div>
       <div class="lab-curves">
@@ -38,21 +30,9 @@ export default {
                     @click="removeChart(chart)">Remove</button>
           </header>
           <p class="lab-explained" v-if="chart.about">{{ chart.about }}</p>
-          <ul class="lab-curve-names">
-            <li v-for="line in legend(chart)" :key="line.name">
-              <i :style="{ background: line.colour }" :class="{ 'is-dashed': line.dashed }"></i>{{ line.label }}
-              <b>{{ line.value }}</b></li>
-            <li v-if="notes[chart.title]" class="is-note">{{ notes[chart.title] }}</li>
-          </ul>
+          ${NAMES}
           <p v-if="!lines(chart).length" class="lab-small">Nothing was measured of this yet.</p>
-          <div class="lab-curve-plot" tabindex="0" role="img" :aria-label="chart.title + ' over ' + axisLabel"
-               aria-description="Plus, minus and arrow keys zoom and move, 0 shows all" :data-chart="chart.title"
-               @pointerdown="grab" @pointermove="point" @pointerup="release" @pointercancel="drag = null"
-               @pointerleave="leave" @dblclick="reset" @wheel="wheel" @keydown="key">
-            <div class="lab-curve-canvas" :ref="(element) => mountChart(chart, element)"></div>
-            <div v-if="hover !== null" class="lab-curve-cross" :style="{ left: pixel(chart, hover) + 'px' }"></div>
-            <div v-if="drag?.moved" class="lab-curve-drag" :style="dragBox(chart)"></div>
-          </div>
+          ${PLOT}
         </section>
       </div>
     </div>`,

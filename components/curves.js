@@ -59,10 +59,8 @@ export function roomAround(values) {
 
 export const pairs = ([xs, ys]) => xs.map((x, i) => [x, ys[i]]);
 
-export default {
-  template: `
-    <div class="lab-curves-box">
-      <div class="lab-curves-bar" role="group" aria-label="How curves are drawn">
+// What every page of curves has: how they are drawn, which lines a chart has, and the chart itself.
+export const CONTROLS = `
         <label class="lab-control"><span>Over</span>
           <select v-model="axis" aria-label="x-axis">
             <option v-for="[key, label] in axes" :key="key" :value="key">{{ label }}</option>
@@ -70,9 +68,33 @@ export default {
         <label class="lab-control"><span>Smoothing</span>
           <input type="range" min="0" max="0.98" step="0.02" v-model.number="smoothing" aria-label="Smoothing">
           <output>{{ smoothing.toFixed(2) }}</output></label>
-        <label class="lab-control"><input type="checkbox" v-model="log"><span>Log y</span></label>
+        <label class="lab-control"><input type="checkbox" v-model="log"><span>Log y</span></label>`;
+export const PLACE = `
         <span class="lab-curves-at lab-mono">{{ place }}</span>
-        <button v-if="isZoomed" type="button" class="lab-tool" @click="reset">Reset zoom</button>
+        <button v-if="isZoomed" type="button" class="lab-tool" @click="reset">Reset zoom</button>`;
+export const NAMES = `
+          <ul class="lab-curve-names">
+            <li v-for="line in legend(chart)" :key="line.name">
+              <i :style="{ background: line.colour }" :class="{ 'is-dashed': line.dashed }"></i>{{ line.label }}
+              <b>{{ line.value }}</b></li>
+            <li v-if="notes[chart.title]" class="is-note">{{ notes[chart.title] }}</li>
+          </ul>`;
+export const PLOT = `
+          <div class="lab-curve-plot" tabindex="0" role="img" :aria-label="chart.title + ' over ' + axisLabel"
+               aria-description="Plus, minus and arrow keys zoom and move, 0 shows all" :data-chart="chart.title"
+               @pointerdown="grab" @pointermove="point" @pointerup="release" @pointercancel="drag = null"
+               @pointerleave="leave" @dblclick="reset" @wheel="wheel" @keydown="key">
+            <div class="lab-curve-canvas" :ref="(element) => mountChart(chart, element)"></div>
+            <div v-if="hover !== null" class="lab-curve-cross" :style="{ left: pixel(chart, hover) + 'px' }"></div>
+            <div v-if="drag?.moved" class="lab-curve-drag" :style="dragBox(chart)"></div>
+          </div>`;
+
+export default {
+  template: `
+    <div class="lab-curves-box">
+      <div class="lab-curves-bar" role="group" aria-label="How curves are drawn">
+        ${CONTROLS}
+        ${PLACE}
       </div>
       <div v-if="isLate" class="lab-curves-late" role="status">Reading the metrics of this run.</div>
       <div class="lab-curves">
@@ -86,20 +108,8 @@ export default {
             <button type="button" class="lab-tool" :aria-label="chart.title + ' as PNG'" @click="picture(chart)">PNG</button>
           </header>
           <p class="lab-explained" v-if="chart.about">{{ chart.about }}</p>
-          <ul class="lab-curve-names">
-            <li v-for="line in legend(chart)" :key="line.name">
-              <i :style="{ background: line.colour }" :class="{ 'is-dashed': line.dashed }"></i>{{ line.label }}
-              <b>{{ line.value }}</b></li>
-            <li v-if="notes[chart.title]" class="is-note">{{ notes[chart.title] }}</li>
-          </ul>
-          <div class="lab-curve-plot" tabindex="0" role="img" :aria-label="chart.title + ' over ' + axisLabel"
-               aria-description="Plus, minus and arrow keys zoom and move, 0 shows all" :data-chart="chart.title"
-               @pointerdown="grab" @pointermove="point" @pointerup="release" @pointercancel="drag = null"
-               @pointerleave="leave" @dblclick="reset" @wheel="wheel" @keydown="key">
-            <div class="lab-curve-canvas" :ref="(element) => mountChart(chart, element)"></div>
-            <div v-if="hover !== null" class="lab-curve-cross" :style="{ left: pixel(chart, hover) + 'px' }"></div>
-            <div v-if="drag?.moved" class="lab-curve-drag" :style="dragBox(chart)"></div>
-          </div>
+          ${NAMES}
+          ${PLOT}
         </section>
       </div>
     </div>`,

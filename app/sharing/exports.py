@@ -9,22 +9,20 @@ from pathlib import Path
 import msgspec
 
 from app.errors import InputError
+from app.sharing.asking import NO_ANSWER, ask_worker
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
-from app.training.backend import Piece, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig
 from app.training.policies import check_code
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.worker import orders
 from storage import metrics
 from storage.errors import WrongStateError
 from storage.records import RunRecord
 from storage.run_folder import RunFolder
 from storage.runs_folder import RunsFolder
 
-_WITHIN_S = 120.0
-_LARGEST_POLICY = 256 << 20
 _LINES_AT_ONCE = 500
 
 
@@ -50,40 +48,14 @@ class Exports:
         """
         await check_code(self._trainer, run)
         weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
-        setup = RunConfig.model_validate(run.config).setup()
+        order = orders.Export(setup=RunConfig.model_validate(run.config).setup())
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
-                content = await self._write(orders.Export(setup=setup), weights)
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+            content = await ask_worker(self._pool, order, ("policy.pt", weights), field="format")
+        except NO_ANSWER as error:
             reason = str(error) or "it took too long"
             raise InputError(f"The policy could not be exported: {reason}.") from error
+        assert isinstance(content, bytes)
         return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
-
-    async def _write(self, order: orders.Export, weights: bytes) -> bytes:
-        worker = await self._pool.take()
-        try:
-            worker.send(messages.encode(order))
-            await worker.send_file("policy.pt", weights)
-            content = bytearray()
-            while True:
-                match await worker.receive():
-                    case Piece(header=header, content=piece) if header.name == "policy.onnx":
-                        content += piece
-                        if len(content) > _LARGEST_POLICY:
-                            raise ProtocolError("it is too large")
-                        if header.last:
-                            return bytes(content)
-                    case messages.Refused(why=why):
-                        raise InputError(why, field="format")
-                    case messages.Failed(reason=reason):
-                        raise ProtocolError(reason)
-                    case messages.Alive():
-                        continue
-                    case other:
-                        raise ProtocolError(f"the worker said {type(other).__name__}")
-        finally:
-            worker.kill()
-            await worker.wait()
 
 
 def _policy(run: RunRecord, folder: RunFolder) -> bytes:

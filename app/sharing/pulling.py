@@ -14,10 +14,10 @@ from typing import Any
 from app.environment_finder import EnvironmentFinder
 from app.errors import InputError
 from app.sharing import hub
+from app.sharing.asking import NO_ANSWER, ask_worker
 from app.sharing.hub_orders import Failed, Pull, Pulled
 from app.sharing.publishing import Wish
 from app.storage_thread import StorageThread
-from app.training.backend import Piece, ProtocolError, WorkerGoneError
 from app.training.config import RunConfig, RunRequest
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
@@ -27,9 +27,6 @@ from storage.database import in_one_step
 from storage.records import RunRecord, RunStatus
 from storage.run_folder import RunFolder
 from storage.runs_folder import Arrival, RunsFolder
-
-_WITHIN_S = 120.0
-_LARGEST_POLICY = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,39 +136,10 @@ class Pulls:
     ) -> bytes | messages.Examined:
         """Have a locked worker look at a model, or make a policy of it."""
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
-                return await self._talk(order, content)
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+            return await ask_worker(self._pool, order, ("model.zip", content), field="repo_id")
+        except NO_ANSWER as error:
             reason = str(error) or "it took too long"
             raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
-
-    async def _talk(
-        self, order: orders.Examine | orders.Adopt, content: bytes
-    ) -> bytes | messages.Examined:
-        worker = await self._pool.take()
-        policy = bytearray()
-        try:
-            worker.send(messages.encode(order))
-            await worker.send_file("model.zip", content)
-            while True:
-                match await worker.receive():
-                    case messages.Examined() as said:
-                        return said
-                    case Piece(header=header, content=piece) if header.name == "policy.pt":
-                        policy += piece
-                        if len(policy) > _LARGEST_POLICY:
-                            raise ProtocolError("it is too large")
-                        if header.last:
-                            return bytes(policy)
-                    case messages.Refused(why=why):
-                        raise InputError(why, field="repo_id")
-                    case messages.Failed(reason=reason):
-                        raise ProtocolError(reason)
-                    case other:
-                        raise ProtocolError(f"the worker said {type(other).__name__}")
-        finally:
-            worker.kill()
-            await worker.wait()
 
 
 def _content(path: Path) -> bytes:
