@@ -66,7 +66,7 @@ class UnknownOptionError(InputError):
     def __init__(self, env_id: str, name: str, known: Collection[str]) -> None:
         hint = _suggestion(name, known) if known else "It has none."
         super().__init__(
-            f"{env_id} has no option {name[:80]!r}. {hint}", field=f"env_kwargs.{name[:80]}"
+            f"{env_id} has no option {name[:80]!r} here. {hint}", field=f"env_kwargs.{name[:80]}"
         )
 
 
@@ -155,6 +155,8 @@ _EXPECTATIONS = {
     "string_too_long": "at most {max_length} characters long",
     "string_too_short": "at least {min_length} characters long",
     "too_long": "at most {max_length} long",
+    "one_line": "text without line breaks and other control characters",
+    "string_pattern_mismatch": "text without control characters",
     "enum": "{expected}",
     "literal_error": "{expected}",
 }

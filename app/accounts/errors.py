@@ -93,6 +93,13 @@ class NotNowError(AccessError):
     code = "not_written"
 
 
+class HubNotReachedError(AccessError):
+    """The Hugging Face Hub can't be asked now."""
+
+    status = 503
+    code = "no_network"
+
+
 class UnknownProxyError(AccessError):
     """Without accounts the server is for its own machine, and a proxy would let everybody in."""
 

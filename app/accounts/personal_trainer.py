@@ -226,10 +226,10 @@ class PersonalTrainer:
         Raises:
             InputError: if nobody has one of the addresses.
         """
-        await self._changeable(run_id)
-        reader_ids = [self._person_id(email) for email in shared_with]
+        run = await self._changeable(run_id)
+        reader_ids = dict.fromkeys(self._person_id(email) for email in shared_with)
         self.visitor.me  # noqa: B018 - raises where there is nobody to share with
-        return reader_ids
+        return [one for one in reader_ids if one != run.owner]
 
     async def delete(self, run_id: str) -> None:
         """Take a run and its files away."""

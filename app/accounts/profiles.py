@@ -4,7 +4,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.accounts.addresses import network_of
-from app.accounts.errors import ForbiddenError, OverLimitError, UnknownThingError
+from app.accounts.errors import (
+    ForbiddenError,
+    OverLimitError,
+    UnknownThingError,
+    WrongCredentialsError,
+)
 from app.accounts.passwords import check_password
 from app.accounts.requests import NewToken, ProfileChanges
 from app.accounts.secrets import Vault, digest, new_api_token
@@ -41,8 +46,7 @@ class Profiles:
 
         Raises:
             AccessError: if a token asks for what needs a session.
-            InputError: if a value can't be used.
-            WrongCredentialsError: if the current password is wrong.
+            InputError: if the current password is wrong, or a value can't be used.
         """
         _check_may_write(visitor)
         values: dict[str, Any] = {}
@@ -145,7 +149,12 @@ class Profiles:
                     "current_password is needed to change the password.", field="current_password"
                 )
             caller = Caller(address=visitor.address)
-            await self._signing_in.check_password_of(person.email, changes.current_password, caller)
+            try:
+                await self._signing_in.check_password_of(
+                    person.email, changes.current_password, caller
+                )
+            except WrongCredentialsError:
+                raise InputError("current_password is wrong.", field="current_password") from None
         return await self._passwords.hash(changes.password, asked_from=network_of(visitor.address))
 
     async def _end_other_sessions(self, visitor: Visitor) -> None:

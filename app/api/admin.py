@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
 from app.api.dependencies import LARGEST, TheAccounts, TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.people import AuditEntry, FreshInvitation, FreshReset, Invitation, LimitsShape, Person
 from app.api.schemas import Listing
 from storage.account_records import Registration
@@ -67,11 +68,13 @@ async def change_lab(
 
 
 @router.get("/people")
-async def list_people(lab: TheLab, accounts: TheAccounts, visitor: TheVisitor) -> Listing[Person]:
+async def list_people(
+    lab: TheLab, accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+) -> Listing[Person]:
     """List everybody with what they use."""
     found = accounts.administration.people(visitor)
     used = await lab.disk.by_owner()
-    return Listing(items=[Person.of(person, used.get(person.id, 0)) for person in found])
+    return part_of([Person.of(person, used.get(person.id, 0)) for person in found], page)
 
 
 @router.patch("/people/{person_id}")
@@ -102,10 +105,12 @@ async def reset_password(
 
 
 @router.get("/invitations")
-async def list_invitations(accounts: TheAccounts, visitor: TheVisitor) -> Listing[Invitation]:
+async def list_invitations(
+    accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+) -> Listing[Invitation]:
     """List invitations, newest first."""
     found = await accounts.administration.invitations(visitor)
-    return Listing(items=[Invitation.of(one) for one in found])
+    return part_of([Invitation.of(one) for one in found], page)
 
 
 @router.post("/invitations", status_code=201)

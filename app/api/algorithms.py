@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from app.algorithms.catalogue import CATALOGUE
 from app.algorithms.spec import AlgorithmSpec
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Listing
 
 
@@ -57,6 +58,6 @@ router = APIRouter(prefix="/algorithms", tags=["algorithms"])
 
 
 @router.get("")
-async def list_algorithms() -> Listing[Algorithm]:
+async def list_algorithms(page: TheShortPage) -> Listing[Algorithm]:
     """List the algorithms with all their hyperparameters."""
-    return Listing(items=[Algorithm.of(spec) for spec in CATALOGUE.values()])
+    return part_of([Algorithm.of(spec) for spec in CATALOGUE.values()], page)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, StrictBool
 from app.accounts.personal_trainer import PersonalTrainer
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Artifact, Listing
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
@@ -63,9 +64,11 @@ router = APIRouter(
 
 
 @router.get("")
-async def list_artifacts(run_id: str, trainer: TheTrainer) -> Listing[ListedArtifact]:
+async def list_artifacts(
+    run_id: str, trainer: TheTrainer, page: TheShortPage
+) -> Listing[ListedArtifact]:
     """List the files that can be downloaded; models with their step and score."""
-    return Listing(items=await _list(await trainer.get(run_id), trainer))
+    return part_of(await _list(await trainer.get(run_id), trainer), page)
 
 
 @router.get("/{name}", response_class=FileResponse)

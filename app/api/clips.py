@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from app.accounts.errors import GoneError, UnknownThingError
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Listing
 from app.api.videos import VIDEO_ANSWERS, TheRange, check_range
 from app.training import time_machine
@@ -44,10 +45,10 @@ router = APIRouter(prefix="/runs/{run_id}/clips", tags=["evaluations"], response
 
 
 @router.get("")
-async def list_clips(run_id: str, trainer: TheTrainer) -> Listing[Clip]:
+async def list_clips(run_id: str, trainer: TheTrainer, page: TheShortPage) -> Listing[Clip]:
     """List the clips of a run, earliest first; there are never many."""
     found = await trainer.evaluations.clips(run_id)
-    return Listing(items=[Clip.of(run_id, clip) for clip in found], next=None)
+    return part_of([Clip.of(run_id, clip) for clip in found], page)
 
 
 @router.get("/{timesteps}", response_class=FileResponse, responses=VIDEO_ANSWERS)

@@ -10,6 +10,7 @@ from app.accounts.visitors import Visitor
 from app.api.dependencies import TheLab, TheVisitor
 from app.api.environments import find_for
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Environment, Listing
 from app.custom_environments import LONGEST_CODE, CustomEnvironment, Version
 from app.lab import Lab
@@ -116,10 +117,12 @@ class WrittenEnvironment(BaseModel):
 
 
 @router.get("")
-async def list_written(lab: TheLab, visitor: TheVisitor) -> Listing[WrittenEnvironment]:
+async def list_written(
+    lab: TheLab, visitor: TheVisitor, page: TheShortPage
+) -> Listing[WrittenEnvironment]:
     """List the environments that were written here, as far as you may see them."""
     found = lab.custom.list(visitor)
-    return Listing(items=[WrittenEnvironment.of(one, lab, visitor) for one in found])
+    return part_of([WrittenEnvironment.of(one, lab, visitor) for one in found], page)
 
 
 @router.post("", status_code=201)

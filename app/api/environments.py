@@ -6,6 +6,7 @@ from fastapi.responses import FileResponse
 from app.accounts.visitors import Visitor
 from app.api.dependencies import TheLab, TheVisitor
 from app.api.errors import ErrorAnswer, NotThereError
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Environment, Listing
 from app.environments.catalogue import CATALOGUE
 from app.environments.spec import EnvSpec
@@ -18,9 +19,12 @@ router = APIRouter(
 
 
 @router.get("")
-async def list_environments() -> Listing[Environment]:
-    """List the environments of the catalogue; any other that is installed has an address, too."""
-    return Listing(items=[Environment.of(spec) for spec in CATALOGUE.values()])
+async def list_environments(
+    lab: TheLab, visitor: TheVisitor, page: TheShortPage
+) -> Listing[Environment]:
+    """List the catalogue, and what was written here; whatever else is installed has an address."""
+    known = [*CATALOGUE.values(), *lab.custom.specs(visitor)]
+    return part_of([Environment.of(spec) for spec in known], page)
 
 
 # Ids may contain slashes, so the longer address comes first.

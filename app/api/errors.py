@@ -50,6 +50,7 @@ EVERYWHERE: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorAnswer, "description": "Nobody is signed in"},
     403: {"model": ErrorAnswer, "description": "A foreign page or host asks, or it is not yours"},
     413: {"model": ErrorAnswer, "description": "The body is too large"},
+    415: {"model": ErrorAnswer, "description": "The body is not sent as JSON"},
     422: {"model": ErrorAnswer, "description": "A value is not possible; `field` says which"},
     429: {"model": ErrorAnswer, "description": "Too many; `Retry-After` says when to try again"},
     503: {"model": ErrorAnswer, "description": "Not now: no worker, or the database is locked"},
@@ -97,15 +98,23 @@ def add_error_handlers(api: FastAPI) -> None:
     api.add_exception_handler(Exception, _unexpected)
 
 
-async def _malformed_or_invalid(_: Request, error: Exception) -> JSONResponse:
+async def _malformed_or_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     problem = dict(error.errors()[0])
+    if problem["loc"] == ("body",) and problem["type"] != "missing" and not _is_json(request):
+        message = "The body must be JSON, sent with Content-Type: application/json."
+        return error_answer(415, "unsupported_media_type", message)
     if problem["type"] == "json_invalid":
         reason = problem.get("ctx", {}).get("error", "it can't be read")
         return error_answer(400, "malformed", f"The body is not JSON: {reason}.")
     where, *path = problem["loc"]
     problem["loc"] = path or [where]
-    return await _invalid(_, explain([problem]))
+    return await _invalid(request, explain([problem]))
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

@@ -162,8 +162,11 @@ async def list_evolutions(run_id: str, trainer: TheTrainer, page: ThePage) -> Li
 
 
 @router.post("", status_code=202, responses=_WRONG_STATE)
-async def start(run_id: str, request: EvaluationRequest, trainer: TheTrainer) -> Evaluation:
+async def start(
+    run_id: str, trainer: TheTrainer, request: EvaluationRequest | None = None
+) -> Evaluation:
     """Play whole episodes with a run's policy, also while it trains; ask again to see how far."""
+    request = request or EvaluationRequest()
     return Evaluation.of(await trainer.evaluations.start(run_id, request.judging()))
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Listing
 from app.doctor import insight
 from app.report.forms import MEDIA_TYPES, Form, write_report
@@ -56,9 +57,9 @@ class Insight(BaseModel):
 
 
 @router.get("/insights")
-async def read_insights(run_id: str, trainer: TheTrainer) -> Listing[Insight]:
+async def read_insights(run_id: str, trainer: TheTrainer, page: TheShortPage) -> Listing[Insight]:
     """Return what the doctor has found, the most important first."""
-    return Listing(items=[Insight.of(found) for found in await trainer.insights(run_id)])
+    return part_of([Insight.of(found) for found in await trainer.insights(run_id)], page)
 
 
 @router.get(

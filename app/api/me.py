@@ -8,6 +8,7 @@ from fastapi.responses import FileResponse
 from app.accounts.requests import NewToken, ProfileChanges
 from app.api.dependencies import TheAccounts, TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
+from app.api.paging import TheShortPage, part_of
 from app.api.people import FreshToken, Me, Session, Token
 from app.api.schemas import Listing
 
@@ -37,9 +38,11 @@ async def change(changes: ProfileChanges, accounts: TheAccounts, visitor: TheVis
 
 
 @router.get("/tokens")
-async def list_tokens(accounts: TheAccounts, visitor: TheVisitor) -> Listing[Token]:
+async def list_tokens(
+    accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+) -> Listing[Token]:
     """List one's API tokens."""
-    return Listing(items=[Token.of(one) for one in await accounts.profiles.tokens(visitor)])
+    return part_of([Token.of(one) for one in await accounts.profiles.tokens(visitor)], page)
 
 
 @router.post("/tokens", status_code=201)
@@ -56,10 +59,12 @@ async def revoke_token(token_id: str, accounts: TheAccounts, visitor: TheVisitor
 
 
 @router.get("/sessions")
-async def list_sessions(accounts: TheAccounts, visitor: TheVisitor) -> Listing[Session]:
+async def list_sessions(
+    accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+) -> Listing[Session]:
     """List the browsers in which one is signed in."""
     found = await accounts.profiles.sessions(visitor)
-    return Listing(items=[Session.of(one, visitor) for one in found])
+    return part_of([Session.of(one, visitor) for one in found], page)
 
 
 @router.delete("/sessions/{session_id}", status_code=204)

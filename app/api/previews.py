@@ -148,7 +148,7 @@ async def start(wanted: NewPreview, lab: TheLab, visitor: TheVisitor) -> Preview
 @router.get("/{preview_id}")
 async def get(preview_id: str, lab: TheLab, visitor: TheVisitor) -> Preview:
     """Return how it stands."""
-    return Preview.of(lab.tryouts.get(visitor, preview_id))
+    return Preview.of(lab.tryouts.look(visitor, preview_id))
 
 
 @router.patch("/{preview_id}")
@@ -218,7 +218,7 @@ async def frames(
     """Send the newest pictures, as those of runs are sent."""
     await socket.accept()
     try:
-        tryout = lab.tryouts.get(visitor, preview_id)
+        tryout = lab.tryouts.look(visitor, preview_id)
     except AccessError:
         await socket.close(UNKNOWN)
         return

@@ -99,6 +99,9 @@ async def change(run_id: str, changes: RunChanges, trainer: TheTrainer) -> Run:
     for name in _WHILE_TRAINING:
         if name in changes.model_fields_set and getattr(changes, name) is None:
             raise InputError(f"{name} must be a number, got null.", field=name)
+    for name in changes.model_fields_set:
+        if getattr(changes, name) is None:
+            raise InputError(f"{name} must not be null. Leave it out to keep it.", field=name)
     sharing = {name: values[name] for name in _SHARING if name in values}
     # All that may be refused comes first: a request that fails has changed nothing.
     if sharing:

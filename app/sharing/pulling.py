@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from app.accounts.errors import HubNotReachedError
 from app.environment_finder import EnvironmentFinder
 from app.errors import InputError
 from app.sharing import hub
@@ -86,6 +87,8 @@ class Pulls:
             scaling_to=str(files.delivered["vecnormalize.pkl"]),
         )
         found = await hub.pull(order)
+        if isinstance(found, Failed) and found.code == "no_network":
+            raise HubNotReachedError(found.sentence)
         if isinstance(found, Failed):
             raise InputError(found.sentence, field="repo_id")
         config = await self._config(wish, found, files)

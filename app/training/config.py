@@ -3,8 +3,19 @@
 import secrets
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
+from unicodedata import category
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+)
+from pydantic_core import PydanticCustomError
 
 from app.algorithms.catalogue import get_algorithm
 from app.algorithms.engine import EngineName, EngineWish, why_not_fast, why_this_engine
@@ -31,9 +42,18 @@ _EVALUATIONS_PER_RUN = 20
 MAX_NAME = 200
 
 ShortText = Annotated[StrictStr, Field(max_length=200)]
-Name = Annotated[StrictStr, Field(max_length=MAX_NAME)]
+
+
+def _on_one_line(text: str) -> str:
+    if any(category(character) == "Cc" for character in text):
+        raise PydanticCustomError("one_line", "text without control characters")
+    return text
+
+
+Name = Annotated[StrictStr, Field(max_length=MAX_NAME), AfterValidator(_on_one_line)]
 Tags = Annotated[
-    list[Annotated[StrictStr, Field(min_length=1, max_length=50)]], Field(max_length=20)
+    list[Annotated[StrictStr, Field(min_length=1, max_length=50), AfterValidator(_on_one_line)]],
+    Field(max_length=20),
 ]
 
 RewardCode = Annotated[StrictStr, Field(max_length=LONGEST)]
@@ -98,7 +118,7 @@ class RunConfig(BaseModel):
     env_id: str
     algorithm: str
     total_timesteps: int
-    seed: int
+    seed: int = Field(ge=0, le=MAX_SEED)
     n_envs: int
     hyperparameters: dict[str, Value]
     preset: PresetName | None = None

@@ -45,9 +45,7 @@ def finished(
 ) -> Ending:
     """A worker did its job, or as much of it as it was let, and delivered the model."""
     steps = f"{progress.timesteps:,} steps"
-    kept = "The model was kept."
-    if resumable_step is not None:
-        kept += f" It can go on from step {resumable_step:,}."
+    kept = f"The model was kept.{goes_on_from(resumable_step)}"
     if reason == "budget":
         message = f"Training complete: {steps} in {progress.elapsed_s:,.1f} s."
         return Ending(RunStatus.COMPLETED, message)
@@ -58,6 +56,11 @@ def finished(
         message = f"The server was shut down after {steps}. {kept}"
         return Ending(RunStatus.INTERRUPTED, message)
     return Ending(RunStatus.STOPPED, f"Stopped after {steps}. {kept}")
+
+
+def goes_on_from(step: int | None) -> str:
+    """Say from where a run can go on, after another sentence; nothing if it can't."""
+    return "" if step is None else f" It can go on from step {step:,}."
 
 
 def not_begun(wish: StopWish | None) -> Ending:
@@ -79,7 +82,12 @@ def no_disk(error: OSError) -> Ending:
     return Ending(RunStatus.INTERRUPTED, message)
 
 
-def lost(exit_code: int, wish: StopWish | None, place: Place | None = None) -> Ending:
+def lost(
+    exit_code: int,
+    wish: StopWish | None,
+    place: Place | None = None,
+    resumable_step: int | None = None,
+) -> Ending:
     """A worker went without a goodbye; `place` is where a person's code crashed it."""
     if wish is StopWish.SERVER:
         return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was kept.")
@@ -93,7 +101,7 @@ def lost(exit_code: int, wish: StopWish | None, place: Place | None = None) -> E
     if exit_code in FROM_OUTSIDE:
         name = signal.Signals(-exit_code).name
         message = f"The worker was ended from outside ({name}), by the system or by a person."
-        return Ending(RunStatus.INTERRUPTED, message)
+        return Ending(RunStatus.INTERRUPTED, message + goes_on_from(resumable_step))
     how = signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
     if place is not None:
         return failed(

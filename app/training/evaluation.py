@@ -1,5 +1,6 @@
 """What to evaluate, how an evaluation stands, and what some episodes say about a policy."""
 
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,6 +19,7 @@ from app.worker import messages
 
 EPISODES = 5
 MAX_EPISODES = 1_000
+_ARTIFACT = re.compile(r"checkpoint-(\d{1,15})\.zip", re.ASCII)
 MOST_EPISODES_WITH_CODE = 100
 
 
@@ -52,6 +54,9 @@ class Judging:
     """Defines `evaluate(episode)`, whose numbers join the summary."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.checkpoint, str) and (named := _ARTIFACT.fullmatch(self.checkpoint)):
+            # As the list of files has it.
+            object.__setattr__(self, "checkpoint", int(named[1]))
         _check_number("episodes", self.episodes, 1, MAX_EPISODES)
         _check_number("seed", self.seed, 0, MAX_SEED - MAX_EPISODES)
         if self.code is not None:

@@ -16,7 +16,7 @@ class RunLabels(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Name | None = None
-    notes: Annotated[StrictStr, Field(max_length=MAX_NOTES)] | None = None
+    notes: Annotated[StrictStr, Field(max_length=MAX_NOTES, pattern=r"^[^\x00]*$")] | None = None
     tags: Tags | None = None
     archived: StrictBool | None = None
 

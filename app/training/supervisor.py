@@ -267,7 +267,8 @@ class Supervisor:
             return endings.failed(f"The worker was ended: {worker.verdict}.")
         if self._verdict is not None and self._wish is None:
             return self._verdict
-        return endings.lost(exit_code, self._wish, crashed_place(worker.printed))
+        step = self._deliveries.resumable_step
+        return endings.lost(exit_code, self._wish, crashed_place(worker.printed), step)
 
     async def _hand_over_job(self, worker: LocalWorker) -> None:
         path, job = self._folder.beginning, self._config.job()

@@ -25,6 +25,7 @@ from app.training.capacity import Admission, Capacity
 from app.training.changes import read_change
 from app.training.config import RunRequest
 from app.training.creation import Creation
+from app.training.endings import goes_on_from
 from app.training.feed import RunFeed
 from app.training.filmed import Filmed
 from app.training.forks import keep_fork
@@ -137,12 +138,13 @@ class Trainer:
     async def open(self, *, goes_on: bool = True) -> None:
         """Mark what an earlier server left behind, and go on with its queue, or leave that be."""
         for run in await self._storage(runs.orphaned_runs):
-            message = "The server ended while the run was training."
+            step = await self._last_good_step(run.id)
+            message = f"The server ended while the run was training.{goes_on_from(step)}"
             move = partial(self._journal.move, run.id, RunStatus.INTERRUPTED, message)
             await until_written(partial(move, error=message), f"The end of run {run.id}")
         if self._auto_resume and goes_on:
             for run in await self._storage(runs.interrupted_runs):
-                if await self._has_checkpoint(run.id):
+                if await self._last_good_step(run.id) is not None:
                     move = partial(self._journal.move, run.id, RunStatus.QUEUED)
                     await until_written(move, f"That run {run.id} goes on")
         await self._trash.empty()
@@ -273,6 +275,7 @@ class Trainer:
         """
         run = await self.get(run_id)
         change = read_change(get_algorithm(run.algorithm), wishes)
+        _check_budget(run, change)
         supervisor = self._queue.supervisor(run_id)
         if supervisor is None:
             return await self._extend(run, change, wishes)
@@ -283,7 +286,8 @@ class Trainer:
         except TimeoutError:
             _log.warning("Run %s takes long to change; its log will tell when it has", run_id)
         except WorkerGoneError:
-            raise WrongStateError(run.id, run.status, "be changed: it isn't training") from None
+            # It is just ending; the budget alone can be changed even so.
+            return await self._extend(run, change, wishes)
         return await self.get(run_id)
 
     async def _extend(
@@ -457,11 +461,25 @@ class Trainer:
             raise WrongStateError(run.id, run.status, wish)
         if self._queue.supervisor(run.id) is not None:
             raise NotWrittenError("how the run ended is not written down yet")
-        if run.started_at is not None and not await self._has_checkpoint(run.id):
+        if run.started_at is not None and await self._last_good_step(run.id) is None:
             raise WrongStateError(run.id, run.status, "be resumed: it has no checkpoint")
 
-    async def _has_checkpoint(self, run_id: str) -> bool:
-        def look() -> bool:
-            return any(checkpoint.is_good() for checkpoint in self.folder(run_id).checkpoints)
+    async def _last_good_step(self, run_id: str) -> int | None:
+        """Return the step of the checkpoint from which a run would go on."""
+
+        def look() -> int | None:
+            found = self.folder(run_id).checkpoints
+            return max((file.timesteps for file in found if file.is_good()), default=None)
 
         return await asyncio.to_thread(look)
+
+
+def _check_budget(run: RunRecord, change: messages.Change) -> None:
+    """Refuse a budget that is used up: a typing error would end the run."""
+    done = run.progress.timesteps
+    if change.total_timesteps is not None and change.total_timesteps < done:
+        raise InputError(
+            f"total_timesteps must be at least the {done:,} steps already done, "
+            f"got {change.total_timesteps:,}. Stop the run to end it.",
+            field="total_timesteps",
+        )

@@ -115,12 +115,21 @@ class Tryouts:
         return tryout
 
     def get(self, visitor: Visitor, tryout_id: str) -> Tryout:
-        """Return a tryout of the visitor's own.
+        """Return a tryout of the visitor's own, to do something with it.
 
         Raises:
             AccessError: if they have none of this id, or it has ended.
         """
         visitor.check_works()
+        return self.look(visitor, tryout_id)
+
+    def look(self, visitor: Visitor, tryout_id: str) -> Tryout:
+        """Return a tryout of the visitor's own, to look at it.
+
+        Raises:
+            AccessError: if they have none of this id, or it has ended.
+        """
+        visitor.check()
         found = self._open.get(tryout_id)
         if found is not None and found.owner == _id_of(visitor) and not found.tryout.why_ended:
             return found.tryout

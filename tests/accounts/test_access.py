@@ -88,7 +88,7 @@ API: dict[str, tuple[int, ...]] = {
     "GET /runs/{run_id}/publish/preview": (401, 403, 403, 409, 409, 409, 409),
     # Previews of nobody: whose they are is tried in tests/app/test_previews_api.py.
     "POST /previews": (401, 422, 422, 422, 422, 403, 422),
-    "GET /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
+    "GET /previews/{preview_id}": (401, 404, 404, 404, 404, 404, 404),
     "PATCH /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
     "DELETE /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),
     "POST /previews/{preview_id}/step": (401, 403, 404, 404, 404, 403, 404),

@@ -79,6 +79,8 @@ def wait_for_pictures(lab: LabServer) -> None:
 
 
 def the_worker(lab: LabServer) -> psutil.Process:
+    # The one that draws pictures may only now have begun.
+    wait_until(lambda: len(lab.workers()) == 1, within=60)
     (worker,) = lab.workers()
     return worker
 

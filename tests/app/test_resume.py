@@ -179,7 +179,7 @@ def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(
     second.wait_for(run["id"], "running")
 
     messages = second.messages(run["id"])
-    assert "The server ended while the run was training." in messages
+    assert any(text.startswith("The server ended while the run was training.") for text in messages)
     assert any("Training goes on from step" in text for text in messages)
 
 

@@ -1,0 +1,125 @@
+"""Corners of the API's contract that clients meet by accident."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.lab_server import LabServer, wait_until
+
+pytestmark = pytest.mark.slow
+
+SMALL: dict[str, Any] = {
+    "hyperparameters": {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]},
+    "n_envs": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def run(server: LabServer) -> dict[str, Any]:
+    return server.train(**SMALL, total_timesteps=1_024)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("address", ["/runs", "/previews", "/reward/check"])
+def test_a_body_that_is_not_sent_as_json_is_told_so(
+    server: LabServer, address: str, kind: str
+) -> None:
+    body = '{"env_id": "CartPole-v1", "algorithm": "PPO", "code": ""}'
+
+    answer = server.api.post(address, content=body, headers={"Content-Type": kind})
+
+    assert answer.status_code == 415
+    assert "application/json" in answer.json()["error"]["message"]
+
+
+def test_an_evaluation_needs_no_body(server: LabServer, run: dict[str, Any]) -> None:
+    answer = server.api.post(f"/runs/{run['id']}/evaluations")
+
+    assert answer.status_code == 202
+    assert answer.json()["episodes"] == 5
+
+
+def test_a_checkpoint_may_be_named_as_the_list_of_files_has_it(
+    server: LabServer, run: dict[str, Any]
+) -> None:
+    names = [one["name"] for one in server.api.get(f"/runs/{run['id']}/artifacts").json()["items"]]
+    name = next(name for name in names if name.startswith("checkpoint-"))
+    address = f"/runs/{run['id']}/evaluations"
+
+    answer = server.api.post(address, json={"checkpoint": name, "episodes": 1, "record": False})
+
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["checkpoint"] == int(name.removeprefix("checkpoint-").removesuffix(".zip"))
+
+
+@pytest.mark.parametrize("address", ["/environments", "/algorithms", "/runs/{run}/artifacts"])
+def test_short_lists_come_in_parts_if_asked_for(
+    server: LabServer, run: dict[str, Any], address: str
+) -> None:
+    address = address.format(run=run["id"])
+    whole = server.api.get(address).json()
+    names = [one.get("id") or one["name"] for one in whole["items"]]
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        part = server.api.get(address, params={"limit": 2, **cursor}).json()
+        assert len(part["items"]) <= 2
+        found += [one.get("id") or one["name"] for one in part["items"]]
+        if part["next"] is None:
+            break
+        cursor = {"cursor": part["next"]}
+
+    assert whole["next"] is None
+    assert found == names
+    for wrong in ({"limit": 0}, {"limit": 501}, {"cursor": "x"}, {"cursor": "99999"}, {"foo": 1}):
+        assert server.api.get(address, params=wrong).status_code == 422
+
+
+def test_a_budget_that_is_used_up_is_refused(server: LabServer, run: dict[str, Any]) -> None:
+    answer = server.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 100})
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == "total_timesteps"
+    assert "1,024 steps already done" in answer.json()["error"]["message"]
+    assert server.get(run["id"])["config"]["total_timesteps"] == 1_024
+
+
+@pytest.mark.parametrize("field", ["name", "notes", "tags", "archived"])
+def test_nothing_is_no_value_of_a_label(server: LabServer, run: dict[str, Any], field: str) -> None:
+    answer = server.api.patch(f"/runs/{run['id']}", json={field: None})
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == field
+
+
+@pytest.mark.parametrize(
+    "labels", [{"name": "a\x00b"}, {"name": "a\nb"}, {"tags": ["a\tb"]}, {"notes": "a\x00b"}]
+)
+def test_control_characters_are_refused(
+    server: LabServer, run: dict[str, Any], labels: dict[str, Any]
+) -> None:
+    answer = server.api.patch(f"/runs/{run['id']}", json=labels)
+
+    assert answer.status_code == 422
+    assert "control characters" in answer.json()["error"]["message"]
+    assert server.api.patch(f"/runs/{run['id']}", json={"notes": "one\ntwo"}).status_code == 200
+
+
+def test_a_killed_server_says_from_where_a_run_can_go_on(
+    start_server: Callable[..., LabServer],
+) -> None:
+    lab = start_server()
+    run = lab.create(**SMALL, total_timesteps=5_000_000, start=True)
+
+    def steps_of_checkpoints() -> list[int]:
+        items = lab.api.get(f"/runs/{run['id']}/artifacts").json()["items"]
+        return [one["timesteps"] for one in items if one["kind"] == "checkpoint"]
+
+    wait_until(lambda: any(steps_of_checkpoints()), within=60)
+    lab.kill()
+    again = start_server(lab.folder)
+
+    ended = again.get(run["id"])
+    assert ended["status"] == "interrupted"
+    assert "It can go on from step " in ended["error"]
