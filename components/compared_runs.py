@@ -155,7 +155,7 @@ class RunSearch:
         found = await self._find(text)
         if asked != self._asked:
             return
-        none = f'No other run matches "{text[:60]}".' if text else "There is no other run to add."
+        none = f'No other run matches "{text[:60]}".' if text else "There is no run to add."
         self._nothing.set_text("" if found else none)
         self._found.show(found)
 

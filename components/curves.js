@@ -8,6 +8,8 @@ const SKELETON_AFTER_MS = 300;
 const LEAST_DRAG_PX = 8;
 const SAME_WITHIN = 1e-6;
 const ROOM = 0.1;
+const SMOOTHED_POINTS = 300;
+const EXACT = ["learning_rate", "clip_range", "exploration_rate"]; // set, not measured: nothing to smooth
 export const GRID = { left: 58, right: 12, top: 10, bottom: 24 };
 const STORE = "lab-curves";
 export const COLOURS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5"];
@@ -28,7 +30,9 @@ function duration(seconds) {
   return `${+(seconds / 3600).toFixed(2)} h`;
 }
 
-export function smoothed(points, weight) {
+// The weight is meant for a few hundred points: with fewer, so much of it would lag far behind.
+export function smoothed(points, given) {
+  const weight = given ** Math.max(1, SMOOTHED_POINTS / points.length);
   let last = 0, share = 1;
   return points.map(([x, y]) => {
     last = last * weight + (1 - weight) * y;
@@ -178,6 +182,8 @@ export default {
         [name, { points: pairs(points), means: means && pairs(means), tail: null }]));
       this.extent = answer.extent;
       this.extras = answer;
+      if (this.wanted) this.look(...this.wanted);
+      this.wanted = null;
       this.offer();
       this.drawAll();
     },
@@ -278,9 +284,10 @@ export default {
     },
     async showWindow({ detail }) {
       // A finding names the stretch of timesteps that it rests on, and its metric.
-      this.axis = "timesteps";
+      if (this.axis === "timesteps") this.look(detail.first, detail.last);
+      // How far the other axis goes is known with its answer.
+      else [this.axis, this.wanted] = ["timesteps", [detail.first, detail.last]];
       await this.$nextTick();
-      this.look(detail.first, detail.last);
       const chart = this.shown.find((one) => this.lines(one).includes(detail.metric)) ?? this.shown[0];
       const plots = [...this.$el.querySelectorAll(".lab-curve-plot")];
       const plot = plots.find((one) => one.dataset.chart === chart?.title);
@@ -460,7 +467,7 @@ export default {
       const type = i >= COLOURS.length ? "dashed" : "solid";
       const raw = fit(points);
       if (name.startsWith("eval_")) return { raw, series: [{ ...base, name, data: raw, showSymbol: true, lineStyle: { width: 1, type } }] };
-      if (!this.smoothing) return { raw, series: [{ ...base, name, data: raw, lineStyle: { width: 1, type } }] };
+      if (!this.smoothing || EXACT.includes(name)) return { raw, series: [{ ...base, name, data: raw, lineStyle: { width: 1, type } }] };
       return { raw, series: [
         { ...base, name: `${name} raw`, data: raw, lineStyle: { width: 1, opacity: 0.25, type } },
         { ...base, name, data: smoothed(fit(means ?? points), this.smoothing), lineStyle: { width: 1.5, type } },
@@ -483,7 +490,11 @@ export default {
       if (chart.goals && typeof threshold === "number") lines.push(goal(threshold, "solved", token("--success"), "insideStartBottom"));
       // Seeds that all reached the same make a line of the band.
       const [low, high] = (chart.goals && band) || [];
-      if (low !== undefined && low === high) lines.push(goal(low, "expected", token("--ink-3"), "insideEndBottom"));
+      if (low !== undefined && low === high) {
+        const line = goal(low, "expected", token("--ink-3"), "insideEndBottom");
+        // The solved line is often close below: it must not strike the word through.
+        lines.push({ ...line, label: { ...line.label, backgroundColor: token("--surface"), padding: [2, 4] } });
+      }
       const area = low < high ? [[
         { yAxis: low, itemStyle: { color: token("--ink-3"), opacity: 0.14 },
           label: { ...text, show: true, formatter: "expected", position: "insideRight", color: token("--ink-2") } },

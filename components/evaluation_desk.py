@@ -112,10 +112,22 @@ class EvaluationDesk:
         newest = next((one for one in found if one.kind == "evaluation"), None)
         return None if newest is None or self._is_over(newest) else newest
 
-    def numbers(self, latest: JsonObject) -> JsonObject:
-        """Return the numbers that belong to what is on stage: the test's, or the training's."""
+    @property
+    def shows_test(self) -> bool:
+        """Whether `numbers` returns those of a test."""
+        return self._counted is not None
+
+    @property
+    def _counted(self) -> Evaluation | None:
         test = self.under_way or self.on_stage
         if test is None or test.status is EvaluationStatus.QUEUED or test.kind == "evolution":
+            return None
+        return test
+
+    def numbers(self, latest: JsonObject) -> JsonObject:
+        """Return the numbers that belong to what is on stage: the test's, or the training's."""
+        test = self._counted
+        if test is None:
             return latest
         played = len(test.returns)
         if not played:

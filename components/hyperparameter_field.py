@@ -119,8 +119,13 @@ class HyperparameterField:
             return error
         return None
 
-    def say(self, error: str | None) -> None:
-        """Show an error under the field, or none; a checkbox has no room for one."""
+    def say(self, error: str | None, *, called: str) -> None:
+        """Show an error under the field, or none; a checkbox has no room for one.
+
+        Programs have it `called` so, people read what stands on the field.
+        """
+        if error is not None and error.startswith(f"{called} must"):
+            error = self._label + error.removeprefix(called)
         if isinstance(self.element, ValidationElement):
             self.element.error = error
 

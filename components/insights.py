@@ -8,7 +8,9 @@ from app.doctor.insight import Insight
 from app.training.feed import RunFeed
 from components.insight_card import REFUSALS, Change, InsightCard, Train
 from components.panel import EmptyState
-from storage.records import RunRecord
+from storage.records import RunRecord, RunStatus
+
+_ENDED = {RunStatus.FAILED: "failed", RunStatus.INTERRUPTED: "was interrupted"}
 
 
 class InsightList:
@@ -85,7 +87,9 @@ class InsightList:
         card.show(insight, self._run, place)
 
     def _say_why_empty(self) -> None:
-        if self._run is not None and self._run.status.is_over:
+        if self._run is not None and self._run.error and self._run.status in _ENDED:
+            self._empty.say(f"The run {_ENDED[self._run.status]}", self._run.error)
+        elif self._run is not None and self._run.status.is_over:
             self._empty.say("Nothing stands out", "No rule found anything to say about this run.")
         else:
             self._empty.say(

@@ -80,8 +80,11 @@ class LineageTree:
                 link.props('aria-current="true"')
             with link:
                 ui.label(run.name).classes("lab-inline")
-            steps, score = format_number(run.progress.timesteps), final_reward(run)
-            ui.label(f"{steps} steps, mean reward {format_number(score, 1)}").classes("lab-small")
+            if not run.status.is_active:
+                # While it moves, the numbers above are the newest ones.
+                steps, score = format_number(run.progress.timesteps), final_reward(run)
+                words = f"{steps} steps, mean reward {format_number(score, 1)}"
+                ui.label(words).classes("lab-small")
             if self._may_train:
                 quiet_button("Run again", lambda: self._again(node), label=run.name)
                 if node.branch_steps:

@@ -31,12 +31,14 @@ class MetricCells:
 
     def __init__(self) -> None:
         self._explained: list[Explained] = []
+        self._names: list[ui.label] = []
         with ui.element("div").classes("lab-cells"):
             self._numbers = [self._make(cell) for cell in _CELLS]
 
-    def show(self, latest: JsonObject) -> None:
-        """Show the newest values."""
-        for cell, number in zip(_CELLS, self._numbers, strict=True):
+    def show(self, latest: JsonObject, *, of_test: bool = False) -> None:
+        """Show the newest values, of the training or of a test."""
+        for cell, name, number in zip(_CELLS, self._names, self._numbers, strict=True):
+            name.set_text(f"{cell.name}, test" if of_test else cell.name)
             number.set_text(format_number(latest.get(cell.metric), cell.decimals))
 
     def about(self, spec: EnvSpec) -> None:
@@ -46,7 +48,7 @@ class MetricCells:
 
     def _make(self, cell: _Cell) -> ui.label:
         with ui.element("div").classes("lab-cell"):
-            ui.label(cell.name).classes("lab-label")
+            self._names.append(ui.label(cell.name).classes("lab-label"))
             number = ui.label(NOT_MEASURED).classes("lab-number").mark(cell.name)
             self._explained.append(explained(cell.metric))
             return number

@@ -58,6 +58,10 @@ class RunActions:
         self._pause.set_visibility(may_change and run.status is RunStatus.RUNNING)
         self._stop.set_visibility(may_change and run.status.is_active)
         self._resume.set_visibility(goes_on)
+        # What failed will fail again unless something is mended first.
+        is_main = run.status is not RunStatus.FAILED
+        looks = ("lab-primary", "lab-quiet") if is_main else ("lab-quiet", "lab-primary")
+        self._resume.classes(add=looks[0], remove=looks[1])
         self._again.set_visibility(Allowed.TRAIN in allowed and run.status.is_over and not goes_on)
 
 

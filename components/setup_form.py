@@ -299,7 +299,7 @@ class SetupForm:
         """Show each problem at its field; of several at one field the first."""
         texts = {one.field or "": str(one) for one in reversed(problems)}
         for name, field in self._named_fields():
-            field.say(texts.get(name))
+            field.say(texts.get(name), called=name.rpartition(".")[2])
         self._algorithm.error = texts.get("algorithm")
         # What is wrong under "Advanced" is said here, too: that part may be closed.
         above = (*_IN_SIGHT, "algorithm", *(_PREFIX + name for name in _ABOVE_ADVANCED))

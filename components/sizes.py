@@ -3,10 +3,13 @@
 from app.errors import InputError
 
 _MB = 1 << 20
+_GB = 1 << 30
 
 
 def megabytes(count: int) -> str:
     """Write a number of bytes."""
+    if count >= _GB:
+        return f"{count / _GB:,.1f} GB"
     return f"{count / _MB:,.1f} MB"
 
 

@@ -75,9 +75,12 @@ export default {
       this.$nextTick(() => this.show());
     },
     show() {
-      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      this.target()?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+      this.reveal(this.target());
       this.point();
+    },
+    reveal(element) {
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      element?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
     },
     point() {
       const target = this.target();
@@ -87,7 +90,11 @@ export default {
         width: `${seen.width + 2 * NEAR_PX}px`, height: `${seen.height + 2 * NEAR_PX}px`,
       } : null;
     },
-    finish(end) { this.end = end; this.stop(); },
+    finish(end) {
+      this.end = end;
+      this.stop();
+      if (end === "tested") this.reveal(document.querySelector(".lab-stage"));
+    },
     leave() { this.left = true; this.stop(); },
     stop() {
       document.removeEventListener("click", this.heard, true);

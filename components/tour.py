@@ -49,8 +49,8 @@ def _state(status: RunStatus) -> str:
 
 def _steps() -> list[str]:
     return [
-        "Press the card CartPole-v1: an agent that pushes a cart to keep a pole upright. It is a "
-        "good first one, and chosen already.",
+        "CartPole-v1 is chosen already: an agent that pushes a cart to keep a pole upright, and a "
+        "good first one. Press its card, or Next.",
         f"The preset Fast is set{_time()}. Press Train.",
         "Now watch. The stage shows the newest policy, the bars what each episode brought: 500 is "
         "the most.",
@@ -64,8 +64,8 @@ def _time() -> str:
 
 
 _ENDS = {
-    "tested": "That's it: you trained an agent and put it to the test. Try another environment, "
-    "or switch Explain on.",
+    "tested": "That's it: you trained an agent. Now watch it play; its score follows, and then "
+    "its video. Try another environment next, or switch Explain on.",
     "trained": "That's it: you trained an agent. Its model is below the stage. Try another "
     "environment, or switch Explain on.",
     "broken": "The run ended early; the red line below the stage says why. Press Train to try "

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from app.accounts.code_policy import UNLOCKED
 from app.lab import VERSION, Lab
-from app.training.sandbox_check import Sandbox
+from app.training.sandbox_check import Sandbox, SandboxLevel
 from components.help_dialog import help_dialog
 from components.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
 from pages.visiting import this_visitor
@@ -35,6 +35,9 @@ addEventListener("load", function watch() {
   window.socket.on("connect_error", () => leave(window.did_handshake));
 });
 </script>"""
+
+_LOCK = {SandboxLevel.FULL: "on", SandboxLevel.PARTIAL: "partial", SandboxLevel.NONE: "off"}
+"""In one word beside "Sandbox": "full" would sound as if there were no room."""
 
 PATIENCE_S = 20.0
 """How long a page may take to be made; three seconds are few on a crowded machine."""
@@ -86,7 +89,7 @@ def _navigation(title: str) -> None:
 def _state(lab: Lab, sandbox: Sandbox) -> None:
     trainer = lab.trainer
     with ui.element("div").classes("lab-state"):
-        with ui.label(f"Sandbox {sandbox.level}").classes("lab-label is-wide"):
+        with ui.label(f"Sandbox {_LOCK[sandbox.level]}").classes("lab-label is-wide"):
             ui.tooltip(_sandbox_words(sandbox))
         workers = ui.label().classes("lab-label is-wide")
         ui.label(f"v{VERSION}").classes("lab-label is-wide")

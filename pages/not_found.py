@@ -10,7 +10,8 @@ from app.api.errors import error_answer
 from pages.plain import plain_page
 
 _CONTENT = """<div class="lab-empty"><p class="lab-name">There is nothing at {address}</p>
-<p>Go to <a href="/train">Train</a> or to the list of <a href="/runs">runs</a>.</p></div>"""
+<p>Go <a href="/">home</a>, to <a href="/train">Train</a> or to the list of
+<a href="/runs">runs</a>.</p></div>"""
 
 _UNREADABLE = """<div class="lab-empty"><p class="lab-name">What was sent can't be read</p>
 <p>Go to <a href="{address}">the page</a> and send it again from there.</p></div>"""

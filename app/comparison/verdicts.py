@@ -129,8 +129,12 @@ def _sentence(verdict: Verdict, ours: str, theirs: str) -> str:
     if min(verdict.seeds) < 2:
         return _with_one_seed(verdict, ours, theirs)
     better, worse, share, ends = _sides(verdict, ours, theirs)
-    odds = f"{better} beats {worse} with a probability of {share:.0%} ({ends}){_effect(verdict)}."
-    return odds if verdict.is_told else f"Not enough seeds to tell. So far {odds} {_wish(verdict)}"
+    if verdict.is_told:
+        odds = f"with a probability of {share:.0%} ({ends}){_effect(verdict)}"
+        return f"{better} beats {worse} {odds}."
+    # An interval from so few would look surer than it is.
+    ahead = f"So far {better} is ahead of {worse} in {share:.0%} of all pairs of their seeds."
+    return f"Not enough seeds to tell. {ahead} {_wish(verdict)}"
 
 
 def _with_one_seed(verdict: Verdict, ours: str, theirs: str) -> str:

@@ -174,7 +174,7 @@ def test_the_tour_ends_with_a_trained_agent(
     if setup.is_visible():
         setup.click()
     page.get_by_role("button", name="Test", exact=True).click()
-    expect(tour.get_by_text("put it to the test")).to_be_visible()
+    expect(tour.get_by_text("Now watch it play")).to_be_visible()
     page.reload()
     page.get_by_text("RL LAB // GYM MANAGER").wait_for()
     expect(tour).to_have_count(0)

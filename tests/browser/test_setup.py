@@ -114,7 +114,7 @@ def test_a_wrong_value_is_named_while_it_is_typed(visitor: Visit) -> None:
 
     form.get_by_label("Total timesteps").fill("-5")
 
-    expect(form.get_by_text("total_timesteps must be at least 1, got -5.").first).to_be_visible()
+    expect(form.get_by_text("Total timesteps must be at least 1, got -5.").first).to_be_visible()
     expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
 
 
@@ -122,7 +122,7 @@ def test_a_reload_keeps_what_was_typed_and_a_new_visit_does_not(visitor: Visit) 
     page = visitor.open("/train")
     form = open_setup(page)
     form.get_by_label("Total timesteps").fill("-5")
-    expect(form.get_by_text("total_timesteps must be at least 1, got -5.").first).to_be_visible()
+    expect(form.get_by_text("Total timesteps must be at least 1, got -5.").first).to_be_visible()
 
     page.reload()
     form = open_setup(page)

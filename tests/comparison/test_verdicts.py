@@ -31,7 +31,7 @@ def test_three_seeds_each_are_never_enough_and_it_says_how_many_would_do() -> No
 
     assert not found.is_told
     assert found.more_seeds == 3
-    assert found.sentence.startswith("Not enough seeds to tell. So far A beats B")
+    assert found.sentence.startswith("Not enough seeds to tell. So far A is ahead of B in ")
     assert found.sentence.endswith("About 6 seeds each would do: 3 more than the 3 now.")
 
 

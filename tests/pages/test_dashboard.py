@@ -125,12 +125,12 @@ def train_button(user: User) -> ui.button:
 @pytest.mark.parametrize(
     ("field", "text", "problem"),
     [
-        ("learning_rate", "0", "learning_rate must be a number from 1e-08 to 1, got 0."),
+        ("learning_rate", "0", "Learning rate must be a number from 1e-08 to 1, got 0."),
         ("learning_rate", "fast", "Learning rate: a number from 1e-08 to 1, or 0.001 -> 0."),
-        ("Total_timesteps", "-5", "total_timesteps must be at least 1, got -5."),
+        ("Total_timesteps", "-5", "Total timesteps must be at least 1, got -5."),
         ("Total_timesteps", "1e12", "at most 1,000,000,000"),
-        ("Parallel_envs", "0", "n_envs must be at least 1"),
-        ("Seed", "x", "seed must be a whole number, got 'x'."),
+        ("Parallel_envs", "0", "Parallel envs must be at least 1"),
+        ("Seed", "x", "Seed must be a whole number, got 'x'."),
         ("net_arch", "64, big", "a list of 1 to 8 layer sizes"),
         ("net_arch", "pi: 64; qf: 64", "one for each of pi and vf"),
         ("batch_size", "9999", "larger than one rollout"),
