@@ -71,9 +71,9 @@ class CheckpointKeeper:
             least = self._every_s if isinstance(model, OffPolicyAlgorithm) else 0.0
             self._next_at = clock + max(least, took / _LARGEST_SHARE)
         if clock - self._delivered_at >= self._every_s:
+            self.deliver()
             if self._delivered_timesteps > 0:
                 self._every_s = min(3 * self._every_s, _DELIVER_EVERY_S)
-            self.deliver()
 
     def deliver(self) -> None:
         """Send the newest checkpoint to the lab, unless it has it."""
