@@ -7,7 +7,7 @@ from nicegui import events, ui
 from app.accounts.accounts import Accounts
 from app.accounts.avatars import LARGEST, Avatars, avatar_url
 from app.accounts.errors import AccountsOffError
-from app.accounts.passwords import LONGEST, SHORTEST
+from app.accounts.passwords import SHORTEST
 from app.accounts.profiles import Profiles
 from app.accounts.requests import NewToken, ProfileChanges
 from app.accounts.visitors import Visitor
@@ -118,7 +118,7 @@ def _password_panel(profiles: Profiles, visitor: Visitor) -> None:
     with panel("Password"):
         current = _secret("Current password", "current-password")
         current.set_visibility(visitor.me.password_hash is not None)
-        new = _secret(f"New password ({SHORTEST} to {LONGEST} bytes)", "new-password")
+        new = _secret(f"New password (at least {SHORTEST} characters)", "new-password")
         refusal, said = Refusal(), ui.label().classes("lab-small").props('role="status"')
         primary_button("Change password", save)
 

@@ -84,7 +84,7 @@ def _page(
         ),
         field("Name", "name", value=given.get("name", ""), autocomplete="name", maxlength="100"),
         field(
-            f"Password ({SHORTEST} to {LONGEST} bytes)",
+            f"Password (at least {SHORTEST} characters)",
             "password",
             type="password",
             autocomplete="new-password",

@@ -53,7 +53,7 @@ def _page(request: Request, code: str, *, error: Refused | None = None) -> HTMLR
         "/reset",
         field("Code from an administrator", "code", value=code, autocomplete="off", required=""),
         field(
-            f"New password ({SHORTEST} to {LONGEST} bytes)",
+            f"New password (at least {SHORTEST} characters)",
             "password",
             type="password",
             autocomplete="new-password",

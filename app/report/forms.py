@@ -93,7 +93,7 @@ def _insight_lines(report: Report) -> Iterable[str]:
         yield f"  Evidence: {one.evidence.metric}, steps {first:,} to {last:,}: {numbers}"
         yield f"  {one.suggestion}"
         if one.change is not None:
-            yield f"  Change: {json.dumps(msgspec.to_builtins(one.change))}"
+            yield f"  Change: {_change(one.change)}"
 
 
 def _evaluation_lines(report: Report) -> Iterable[str]:
@@ -131,11 +131,7 @@ def _as_page(report: Report) -> str:
 def _insight_block(one: Insight) -> str:
     first, last = one.evidence.window
     numbers = ", ".join(f"{k} {_write(v)}" for k, v in one.evidence.numbers.items())
-    change = (
-        f"<p><code>{_safe(json.dumps(msgspec.to_builtins(one.change)))}</code></p>"
-        if one.change is not None
-        else ""
-    )
+    change = f"<p>Change: {_safe(_change(one.change))}</p>" if one.change is not None else ""
     loud = " loud" if one.severity.is_loud else ""
     return (
         f'<article class="insight{loud}" data-code="{_safe(one.code)}"><h3>{_safe(one.title)}</h3>'
@@ -173,7 +169,12 @@ def _settings(report: Report) -> Iterable[tuple[str, Any]]:
     """Return the configuration value by value; code has a section of its own."""
     codes = {"reward_code": "reward.py", "env_code": "environment.py"}
     named = {name: file for name, file in codes.items() if report.config.get(name)}
-    return _flat({**report.config, **named})
+    # A seed is a name, not an amount: it is there to be copied.
+    return _flat({**report.config, **named, "seed": str(report.config.get("seed"))})
+
+
+def _change(change: JsonObject) -> str:
+    return ", ".join(f"{name} {_write(value)}" for name, value in _flat(change))
 
 
 def _code_sections(report: Report) -> str:

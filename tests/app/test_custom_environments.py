@@ -18,6 +18,8 @@ def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServ
     assert {found["level"] for found in version["findings"]} == {"ok"}
     env_id = version["env_id"]
     assert env_id == "custom/maze-v1"
+    listed = server.api.get("/environments").json()["items"]
+    assert env_id in [one["id"] for one in listed]
     described = server.api.get(f"/environments/{env_id}").json()
     assert described["obs_labels"] == ["row", "column"]
     assert described["action_labels"] == ["up", "right", "down", "left"]
