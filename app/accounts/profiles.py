@@ -154,7 +154,9 @@ class Profiles:
                     person.email, changes.current_password, caller
                 )
             except WrongCredentialsError:
-                raise InputError("current_password is wrong.", field="current_password") from None
+                raise InputError(
+                    "The current password is wrong.", field="current_password"
+                ) from None
         return await self._passwords.hash(changes.password, asked_from=network_of(visitor.address))
 
     async def _end_other_sessions(self, visitor: Visitor) -> None:

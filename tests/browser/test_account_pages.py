@@ -127,7 +127,7 @@ def test_secrets_are_kept_and_passwords_changed_from_the_profile(
     page.get_by_label("Current password").fill("not this one")
     page.get_by_label("New password").fill("a wholly new password")
     page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
+    expect(page.get_by_text("The current password is wrong.")).to_be_visible()
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_role("button", name="Change password").click()
     expect(page.get_by_text("The password was changed.")).to_be_visible()
