@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from app.errors import InputError
-from app.sharing.asking import NO_ANSWER, ask_worker
+from app.sharing.asking import NO_ANSWER, make_file
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
 from app.training.config import RunConfig
@@ -50,11 +50,12 @@ class Exports:
         weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
         order = orders.Export(setup=RunConfig.model_validate(run.config).setup())
         try:
-            content = await ask_worker(self._pool, order, ("policy.pt", weights), field="format")
+            content = await make_file(
+                self._pool, order, ("policy.pt", weights), "policy.onnx", field="format"
+            )
         except NO_ANSWER as error:
             reason = str(error) or "it took too long"
             raise InputError(f"The policy could not be exported: {reason}.") from error
-        assert isinstance(content, bytes)
         return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
 
 

@@ -4,8 +4,8 @@ The web process moves its bytes and never looks inside; locked workers do.
 """
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.accounts.errors import HubNotReachedError
 from app.environment_finder import EnvironmentFinder
 from app.errors import InputError
 from app.sharing import hub
-from app.sharing.asking import NO_ANSWER, ask_worker
+from app.sharing.asking import NO_ANSWER, examine, make_file
 from app.sharing.hub_orders import Failed, Pull, Pulled
 from app.sharing.publishing import Wish
 from app.storage_thread import StorageThread
@@ -94,9 +94,10 @@ class Pulls:
         config = await self._config(wish, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
         scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
-        order_adopt = orders.Adopt(setup=config.setup(), model_size=len(model))
-        policy = await self._ask(order_adopt, model + scaling)
-        assert isinstance(policy, bytes)
+        adoption = orders.Adopt(setup=config.setup(), model_size=len(model))
+        sent: tuple[messages.FileName, bytes] = ("model.zip", model + scaling)
+        with _openable():
+            policy = await make_file(self._pool, adoption, sent, "policy.pt", field="repo_id")
         values = {
             "name": wish.repo_id[:200],
             "env_id": config.env_id,
@@ -116,8 +117,8 @@ class Pulls:
                 f"{wish.repo_id} doesn't say which environment it plays. Name it.", field="env_id"
             )
         model = await asyncio.to_thread(files.model.read_bytes)
-        said = await self._ask(orders.Examine(), model)
-        assert isinstance(said, messages.Examined)
+        with _openable():
+            said = await examine(self._pool, model, field="repo_id")
         scaling = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
         await self._environments.find(env_id, {})
         request = RunRequest(
@@ -134,15 +135,15 @@ class Pulls:
         )
         return RunConfig.from_request(request)
 
-    async def _ask(
-        self, order: orders.Examine | orders.Adopt, content: bytes
-    ) -> bytes | messages.Examined:
-        """Have a locked worker look at a model, or make a policy of it."""
-        try:
-            return await ask_worker(self._pool, order, ("model.zip", content), field="repo_id")
-        except NO_ANSWER as error:
-            reason = str(error) or "it took too long"
-            raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
+
+@contextmanager
+def _openable() -> Iterator[None]:
+    """Say so if a worker comes to no end with a model."""
+    try:
+        yield
+    except NO_ANSWER as error:
+        reason = str(error) or "it took too long"
+        raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
 
 
 def _content(path: Path) -> bytes:
