@@ -16,11 +16,13 @@ class _Cell:
     name: str
     metric: str
     decimals: int
+    is_tested: bool = False
+    """Whether a test measures it, too."""
 
 
 _CELLS = (
-    _Cell("Mean reward", "mean_reward", 1),
-    _Cell("Eps length", "mean_length", 1),
+    _Cell("Mean reward", "mean_reward", 1, is_tested=True),
+    _Cell("Eps length", "mean_length", 1, is_tested=True),
     _Cell("Loss", "loss", 3),
     _Cell("FPS", "fps", 0),
 )
@@ -38,7 +40,7 @@ class MetricCells:
     def show(self, latest: JsonObject, *, of_test: bool = False) -> None:
         """Show the newest values, of the training or of a test."""
         for cell, name, number in zip(_CELLS, self._names, self._numbers, strict=True):
-            name.set_text(f"{cell.name}, test" if of_test else cell.name)
+            name.set_text(f"{cell.name}, test" if of_test and cell.is_tested else cell.name)
             number.set_text(format_number(latest.get(cell.metric), cell.decimals))
 
     def about(self, spec: EnvSpec) -> None:
