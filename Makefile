@@ -4,26 +4,21 @@ BIN := .venv/bin
 # One benchmark by its name: make bench only=live_view
 only ?=
 
-.PHONY: run test check bench doctor presets screenshots setup setup-test bytecode chromium postgresql clean
+.PHONY: run test check soak bench doctor presets screenshots setup setup-test bytecode chromium postgresql clean
 
 run: setup bytecode
 	$(BIN)/python main.py
 
 test: setup-test bytecode chromium postgresql
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -m "not browser" --numprocesses 3 --dist worksteal || \
-		$(MAKE) --no-print-directory again part="not browser"
-	$(BIN)/python -m pytest -m browser --numprocesses 2 --dist loadfile || \
-		$(MAKE) --no-print-directory again part=browser
-
-# Servers, workers and browsers beside each other want more than two cores: what failed so is tried
-# once more, alone. What is really broken fails twice, and both tries are in the output.
-.PHONY: again
-again:
-	$(BIN)/python -m pytest -m "$(part)" --last-failed --last-failed-no-failures none
+	$(BIN)/python -m tests.run
 
 check: setup-test bytecode lint
-	$(BIN)/python -m pytest -m "not slow and not browser"
+	$(BIN)/python -m pytest -m "not slow and not browser and not soak" --numprocesses 2
+
+# Proofs that take minutes each: CONTRIBUTING.md says what they show.
+soak: setup-test bytecode
+	$(BIN)/python -m pytest -m soak --durations=0
 
 .PHONY: lint
 lint:

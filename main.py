@@ -4,9 +4,12 @@ import sys
 from contextlib import suppress
 
 from app.cli import is_command, run_command
+from app.start_checks import settings_or_exit
 
 if is_command(sys.argv[1:]):  # train, runs and so on: without the web parts below
     sys.exit(run_command(sys.argv[1:]))
+else:  # says at once what is wrong with a flag
+    settings = settings_or_exit(sys.argv[1:])
 
 from nicegui import app as nicegui_app
 from nicegui import core, ui
@@ -15,6 +18,8 @@ from app.api import create_api
 from app.assets import ASSETS_FOLDER, ASSETS_URL
 from app.gate import Gate
 from app.guard import Guard
+from app.head_requests import HeadRequests
+from app.json_bodies import JsonBodies
 from app.lab import VERSION
 from app.server import announce, open_lab, run_arguments
 from components.theme import STYLESHEET, STYLESHEET_URL
@@ -42,7 +47,7 @@ from pages.layout import (
 )
 from pages.visiting import bind_frames, is_foreign
 
-lab = open_lab(sys.argv[1:])
+lab = open_lab(settings)
 
 home.register(lab)  # /
 dashboard.register(lab)  # /train, /runs/<id>
@@ -64,6 +69,8 @@ nicegui_app.add_static_file(local_file=FRAME_SCRIPT, url_path=FRAME_SCRIPT_URL)
 nicegui_app.add_static_file(local_file=SIGNS_SCRIPT, url_path=SIGNS_SCRIPT_URL)
 add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
+nicegui_app.add_middleware(JsonBodies)
+nicegui_app.add_middleware(HeadRequests)
 nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)
 nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
 if lab.accounts.is_on:

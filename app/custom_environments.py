@@ -271,7 +271,7 @@ class CustomEnvironments:
             raise NotNowError(f"There is no worker for the check ({error.strerror}).") from error
 
     async def _ask(self, order: orders.Inspect) -> tuple[messages.Inspected, bytes | None]:
-        async with self._pool.light() as worker:
+        async with self._pool.started() as worker:
             worker.send(messages.encode(order))
             said = await receive_unless_hanging(worker)
             if isinstance(said, messages.Failed):

@@ -115,7 +115,7 @@ class EnvironmentFinder:
 
     async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
+            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
                 order = orders.Describe(env_id=env_id, env_kwargs=env_kwargs)
                 worker.send(messages.encode(order))
                 said = await worker.receive()

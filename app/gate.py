@@ -1,7 +1,6 @@
 """The gate behind the doors: who asks, whether they may come in, and when they have to leave."""
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import quote
@@ -20,6 +19,7 @@ from app.accounts.errors import (
 )
 from app.accounts.rates import OpenStreams, Rate
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
+from app.early_answers import refuse_early, send_answer
 from app.session_cookie import read_cookie
 from storage.account_records import TokenScope
 from storage.errors import NotWrittenError
@@ -47,6 +47,7 @@ _MOST_STREAMS = 300
 _MOST_AT_ONCE = 200
 """Answers that one person, or the strangers of one address, take their time to read."""
 _STREAM = b"text/event-stream"
+_NOT_STORED = (b"cache-control", b"no-store")
 
 
 class Gate:
@@ -153,7 +154,7 @@ class Gate:
         if visitor is None or _may_end_itself(scope):
             await self._inner(scope, receive, send)
             return
-        answer = _Answer(send)
+        answer = _Answer(receive, send)
         with _ending_with(visitor.shown) as ended:
             await self._inner(scope, receive, answer.send)
         if ended():
@@ -176,7 +177,8 @@ def _keeping_private(send: Send) -> Send:
 class _Answer:
     """Remembers how far an answer has come, to end it in good order."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
         self._send = send
         self._begun: Message | None = None
         self._is_over = False
@@ -198,7 +200,7 @@ class _Answer:
             if scope["type"] == "websocket":
                 await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             elif self._begun is None:
-                await _answer(self._send, NotSignedInError())
+                await _tell(scope, self._receive, self._send, NotSignedInError())
             elif _STREAM in dict(self._begun["headers"]).get(b"content-type", b""):
                 await self._send({"type": "http.response.body", "body": b""})
 
@@ -279,39 +281,25 @@ def _address(scope: Scope) -> str:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        reason = str(error)[:100]
-        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": reason})
-        return
-    path = scope["path"]
-    is_page = scope["method"] in _READING and not path.startswith(("/api/", "/_nicegui"))
-    if isinstance(error, NotSignedInError) and is_page:
-        query = scope.get("query_string", b"").decode("latin-1")
+    if _is_page(scope) and isinstance(error, NotSignedInError):
+        path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
         target = quote(f"{path}?{query}" if query else path)
         location = f"/login?next={target}" if path != "/" else "/login"
-        await _send_answer(send, 303, b"", [(b"location", location.encode())])
+        await send_answer(send, 303, b"", [(b"location", location.encode()), _NOT_STORED])
         return
-    await _answer(send, error)
+    await _tell(scope, receive, send, error)
 
 
-async def _answer(send: Send, error: AccessError) -> None:
-    body = {"code": error.code, "message": str(error), "field": error.field}
-    headers = [(b"content-type", b"application/json")]
+async def _tell(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
+    headers = [_NOT_STORED]
     if error.retry_after_s is not None:
         headers.append((b"retry-after", str(error.retry_after_s).encode()))
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    await _send_answer(send, error.status, json.dumps({"error": body}).encode(), headers)
+    told = (error.status, error.code, str(error))
+    await refuse_early(scope, receive, send, told, headers, field=error.field)
 
 
-async def _send_answer(
-    send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]
-) -> None:
-    headers = [
-        *headers,
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _is_page(scope: Scope) -> bool:
+    is_read = scope["type"] == "http" and scope["method"] in _READING
+    return is_read and not scope["path"].startswith(("/api/", "/_nicegui"))

@@ -1,13 +1,14 @@
 """The doors of the server: which names and origins may ask, how much, and what browsers may do."""
 
 import asyncio
-import json
 import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.early_answers import refuse_early
 
 _LARGEST_BODY = 1 << 20
 _LARGEST_FORM = 16 << 10
@@ -19,7 +20,6 @@ _BODY_WITHIN_S = 30.0
 _BUNDLE_WITHIN_S = 1_800.0
 _TOO_SLOW = "The body did not arrive in time. Send it again."
 _READING = frozenset({"GET", "HEAD"})
-_POLICY_VIOLATION = 1008
 _HOST = re.compile(r"(\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
 _ELSEWHERE = frozenset({"cross-site", "same-site"})
 """Same site is elsewhere, too: it may be another port of this machine."""
@@ -51,6 +51,7 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 
+_REFUSED_HEADERS = [(b"connection", b"close"), *_HEADERS]
 _ONLY_HTTPS = (b"strict-transport-security", b"max-age=15552000")
 
 
@@ -87,7 +88,7 @@ class Guard:
             await self._inner(scope, receive, send)
             return
         if problem := self._problem(scope):
-            await _refuse(scope, receive, send, *problem)
+            await refuse_early(scope, receive, send, problem, _REFUSED_HEADERS)
             return
         try:
             is_http = scope["type"] == "http"
@@ -96,9 +97,11 @@ class Guard:
             counted = _counting(receive, within_s, largest) if is_http else receive
             await self._inner(scope, counted, _hardening(scope, send))
         except BodyTooLargeError as error:
-            await _refuse(scope, receive, send, 413, "too_large", error.detail)
+            too_large = (413, "too_large", error.detail)
+            await refuse_early(scope, receive, send, too_large, _REFUSED_HEADERS)
         except BodyTooSlowError:
-            await _refuse(scope, receive, send, 408, "too_slow", _TOO_SLOW)
+            too_slow = (408, "too_slow", _TOO_SLOW)
+            await refuse_early(scope, receive, send, too_slow, _REFUSED_HEADERS)
 
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
@@ -186,21 +189,3 @@ def _hardening(scope: Scope, send: Send) -> Send:
         await send(message)
 
     return hardened
-
-
-async def _refuse(
-    scope: Scope, receive: Receive, send: Send, status: int, code: str, sentence: str
-) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": sentence})
-        return
-    body = json.dumps({"error": {"code": code, "message": sentence, "field": None}}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *_HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

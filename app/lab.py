@@ -3,7 +3,6 @@
 import asyncio
 import ctypes
 import logging
-import os
 import sys
 import time
 from collections import deque
@@ -64,7 +63,6 @@ class Lab:
         secret = settings.secret.encode() if settings.secret else _own_secret(settings)
         self.accounts = Accounts(settings, self._storage, secret=secret)
         self._pool = WorkerPool(
-            warm=settings.warm_workers,
             memory_mb=settings.worker_memory,
             helpers=settings.viewers,
         )
@@ -85,7 +83,6 @@ class Lab:
                 self._code_refusal,
             ),
         )
-        self._pool.is_busy = lambda: self.trainer.active >= (os.cpu_count() or 1)
         self.accounts.administration.limits_changed.subscribe(self.trainer.fill)
         self.disk = DiskUse(folder, self._storage)
         self.evaluations = Evaluations(
@@ -165,12 +162,11 @@ class Lab:
         return await asyncio.shield(self._sandbox)
 
     async def open(self) -> None:
-        """Check the sandbox, go on with the queue, keep workers warm, draw the missing pictures."""
+        """Check the sandbox, go on with the queue, draw the missing pictures."""
         self._tasks.start(self.lag.run(), name="lag probe")
         try:
             await self._lock_in()
             self.accounts.open()
-            self._pool.open()
             await self._remember()
             await self.sharing.open()
             await self.trainer.open()
@@ -220,11 +216,9 @@ class Lab:
         await self._tasks.cancel()
         await self.previews.close()
         await self.tryouts.close()
-        await self.rewards.close()
         await self.sharing.close()
         await self.evaluations.register.close()
         await self.trainer.close()
-        await self._pool.close()
         await self.accounts.close()
         await self._storage(self._database.close)
         self._storage.close()

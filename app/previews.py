@@ -73,7 +73,7 @@ class Previews:
 
     async def _draw(self, env_ids: Sequence[str]) -> None:
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
+            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
                 worker.send(messages.encode(orders.Picture(env_ids=tuple(env_ids))))
                 for env_id in env_ids:
                     await self._keep(env_id, await receive_picture(worker))

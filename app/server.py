@@ -1,22 +1,19 @@
 """What a server needs around its pages: settings that work, a free port, doors, files, an end."""
 
-import errno
 import logging
 import os
 import resource
-import socket
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp
 
-from app.errors import SettingsError
 from app.impatience import protocol_behind
 from app.lab import Lab
-from app.settings import Settings, read_settings
+from app.settings import Settings
+from app.start_checks import refuse
 from storage.errors import StorageError
 
 RECONNECT_WITHIN_S = 30.0
@@ -33,16 +30,14 @@ _FAVICON = (
 )
 
 
-def open_lab(arguments: Sequence[str]) -> Lab:
-    """Read the settings and open the lab, or say in one sentence why not and exit with 2."""
+def open_lab(settings: Settings) -> Lab:
+    """Open the lab, or say in one sentence why not and exit with 2."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    _allow_many_connections()
     try:
-        settings = read_settings(arguments, os.environ)
-        _check_port(settings)
-        _allow_many_connections()
         return Lab(settings)
-    except (SettingsError, StorageError) as error:
-        _refuse(str(error))
+    except StorageError as error:
+        refuse(str(error))
 
 
 def run_arguments(settings: Settings) -> dict[str, Any]:
@@ -105,30 +100,7 @@ def _allow_many_connections() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def _check_port(settings: Settings) -> None:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.socket(family) as probe:
-        # As the server will: a port that an ended server left behind is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((settings.host, settings.port))
-        except OSError as error:
-            reason = (
-                "is in use"
-                if error.errno == errno.EADDRINUSE
-                else f"can't be used ({error.strerror})"
-            )
-            raise SettingsError(
-                f"Port {settings.port} on {settings.host} {reason}. Choose another with --port."
-            ) from None
-
-
 def _has_browser() -> bool:
     return bool(
         sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
-
-
-def _refuse(sentence: str) -> NoReturn:
-    sys.stderr.write(f"{sentence}\n")
-    sys.exit(2)

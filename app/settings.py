@@ -47,7 +47,6 @@ class Settings:
     oidc_name: str = "single sign-on"
     hosts: tuple[str, ...] = ()
     browser: bool = True
-    warm_workers: int = 2
     viewers: int = 2
     worker_memory: int = 3072
     worker_silence: float = 60.0
@@ -251,12 +250,6 @@ SETTINGS: tuple[Setting, ...] = (
         help="open the page in a browser at the start (1) or not (0)",
     ),
     Setting(
-        field="warm_workers",
-        variable="RL_LAB_WARM_WORKERS",
-        flag=None,
-        help="workers kept ready so that training starts at once; 0 saves their memory",
-    ),
-    Setting(
         field="viewers",
         variable="RL_LAB_VIEWERS",
         flag=None,
@@ -315,7 +308,6 @@ SETTINGS: tuple[Setting, ...] = (
 _LEAST = {
     "port": 1,
     "workers": 1,
-    "warm_workers": 0,
     "viewers": 0,
     "worker_memory": 512,
     "worker_silence": 5,
@@ -328,7 +320,6 @@ _MOST = {
     "port": 65_535,
     "bcrypt_cost": 16,
     "workers": 256,
-    "warm_workers": 16,
     "viewers": 64,
     "clips": 100,
 }

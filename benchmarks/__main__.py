@@ -32,11 +32,13 @@ from benchmarks import (
     solved,
     two_runs,
     web_memory,
+    worker_start,
 )
 
 BENCHMARKS = {
     "first_page": first_page.run,
     "first_frame": first_frame.run,
+    "worker_start": worker_start.run,
     "browsers": browsers.run,
     "live_view": live_view.run,
     "event_loop": event_loop.run,

@@ -37,7 +37,7 @@ def run() -> None:
             print(f"| {size:,} | {_on_the_server(path, size)} |", flush=True)
     print("\n| lines | page opens ms | update in the browser ms | zoom in the browser ms |")
     print("|---|---|---|---|")
-    with measured_lab(wait_until_warm=False) as lab:
+    with measured_lab(wait_until_settled=False) as lab:
         for size in sorted(set(SIZES)):
             print(f"| {size:,} | {_in_a_browser(lab, size)} |", flush=True)
 

@@ -1,49 +1,44 @@
-"""A worker that only talks: it locks itself in as any other, then reports made-up episodes.
+"""A worker that only talks: it is locked down as any other, then reports made-up episodes.
 
 Started by `chatty_server` in place of the real one; the number of lines is the run's budget.
 """
 
-import os
-import runpy
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-_ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from app.worker import boot
+
+if TYPE_CHECKING:
+    from app.worker import messages, orders
+    from app.worker.channel import Channel, Control
+
 _LINES_PER_MESSAGE = 500
 _MESSAGES_PER_SECOND = 30
 
 
-def main() -> None:
-    """Take the part of a learner; other roles are played by the real worker."""
-    sys.path.insert(0, str(_ROOT))
-    if sys.argv[1] != "learner":
-        runpy.run_path(str(_ROOT / "app" / "worker" / "boot.py"), run_name="__main__")
-        return
-    out = os.dup(1)
-    os.dup2(2, 1)
+@dataclass
+class Beginning:
+    """What a real training begins with."""
 
-    import app.worker
-    from app.worker import framing, messages, orders, sandbox
-    from app.worker.channel import Channel, Control
+    checkpoint: bytes | None = None
+    policy: bytes | None = None
 
-    channel = Channel(out)
-    layers = sandbox.lock_down(list(app.worker.__path__), memory_mb=int(sys.argv[2]))
-    channel.send(messages.Locked(layers=tuple(layers)))
-    channel.send(messages.Ready())
-    job = orders.decode_command(framing.read(0)[1])
-    control = Control()
-    if isinstance(job, orders.Train):
-        _talk(job.total_timesteps, channel)
+
+def train(job: "orders.Train", channel: "Channel", control: "Control", _: Beginning) -> None:
+    """Stand in for `app.worker.train.train`."""
+    _talk(job.total_timesteps, channel)
     while not control.stop_requested:
         time.sleep(0.5)
 
 
-def _talk(count: int, channel: object) -> None:
+def _talk(count: int, channel: "Channel") -> None:
     from app.worker import messages
-    from app.worker.channel import Channel
 
-    assert isinstance(channel, Channel)
     began = time.perf_counter()
     channel.send(messages.Started())
     for start in range(1, count + 1, _LINES_PER_MESSAGE):
@@ -63,7 +58,7 @@ def _talk(count: int, channel: object) -> None:
         time.sleep(1 / _MESSAGES_PER_SECOND)
 
 
-def _line(number: int, count: int, elapsed: float) -> "messages.Line":  # noqa: F821 - imported once locked in
+def _line(number: int, count: int, elapsed: float) -> "messages.Line":
     from app.worker import messages
 
     reward = float(number % 487)
@@ -80,4 +75,5 @@ def _line(number: int, count: int, elapsed: float) -> "messages.Line":  # noqa: 
     )
 
 
-main()
+sys.modules["app.worker.train"] = sys.modules[__name__]
+boot.main()

@@ -21,7 +21,7 @@ def run() -> None:
     """Print the medians for both editors."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     took: dict[str, dict[str, list[float]]] = {name: {} for name in _SCREENS}
-    with measured_lab(wait_until_warm=False) as lab, sync_playwright() as playwright:
+    with measured_lab(wait_until_settled=False) as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         for done in range(ROUNDS):
             for name, width in _SCREENS.items():

@@ -29,7 +29,7 @@ def run() -> None:
     print("| training | bare steps/s | lab steps/s | ratio | ratio per processor second |")
     print("|---|---|---|---|---|")
     together: dict[str, list[float]] = {}
-    with measured_lab(RL_LAB_WARM_WORKERS="1") as lab:
+    with measured_lab() as lab:
         for engine, (env_id, algorithm) in itertools.product(ENGINES, CASES):
             together.setdefault(engine, []).extend(_measure(lab, env_id, algorithm, engine))
     for engine, ratios in together.items():
@@ -61,7 +61,6 @@ def _measure(lab: MeasuredLab, env_id: str, algorithm: str, engine: str) -> list
 
 
 def _in_the_lab(lab: MeasuredLab, **wishes: Any) -> Speed:
-    time.sleep(12)  # until there is a warm worker again
     used = {worker: _seconds_used(worker) for worker in lab.workers()}
     run_id = lab.start(**wishes)
     newest = dict(used)

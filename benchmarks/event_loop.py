@@ -15,7 +15,7 @@ def run() -> None:
     """Print the lag at rest and under load."""
     print("| state | lag p50 ms | lag p99 ms | pictures/s per viewer |")
     print("|---|---|---|---|")
-    with measured_lab(RL_LAB_WORKERS="2", RL_LAB_WARM_WORKERS="4") as lab:
+    with measured_lab(RL_LAB_WORKERS="2") as lab:
         _wait("at rest")
         lag = lab.api.get("/health").json()["event_loop_lag_ms"]
         print(f"| at rest | {lag['p50']} | {lag['p99']} | - |")

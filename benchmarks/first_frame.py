@@ -1,4 +1,4 @@
-"""How long from TRAIN to the first picture on screen? With warm workers and without, in turn."""
+"""How long from TRAIN to the first picture on screen? BENCH_BEFORE names a version to compare."""
 
 import shutil
 import statistics
@@ -6,33 +6,30 @@ import time
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress
+from benchmarks.lab import FLAGS, MeasuredLab, labs_to_compare, progress
 
 ROUNDS = 5
+_SETTLED_S = 12
+"""Older versions get their next worker ready meanwhile."""
 
 
 def run() -> None:
     """Print the time for each round and the medians."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
-    with (
-        measured_lab() as warm,
-        measured_lab(RL_LAB_WARM_WORKERS="0") as cold,
-        sync_playwright() as playwright,
-    ):
+    with labs_to_compare() as labs, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        times: dict[str, list[float]] = {"warm": [], "cold": []}
+        times: dict[str, list[float]] = {name: [] for name in labs}
         for done in range(ROUNDS):
             progress(done, ROUNDS, "first frame")
-            times["warm"].append(_seconds_to_picture(browser, warm))
-            times["cold"].append(_seconds_to_picture(browser, cold))
+            for name, lab in labs.items():
+                times[name].append(_seconds_to_picture(browser, lab))
         progress(ROUNDS, ROUNDS, "first frame")
         browser.close()
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    print("| workers | TRAIN to first picture, median s | all |")
+    print("| version | TRAIN to first picture, median s | all |")
     print("|---|---|---|")
     for name, values in times.items():
-        print(f"| {name} | {medians[name]:.2f} | {', '.join(f'{value:.2f}' for value in values)} |")
-    print(f"\nwarm / cold: {medians['warm'] / medians['cold']:.2f}")
+        every = ", ".join(f"{value:.2f}" for value in values)
+        print(f"| {name} | {statistics.median(values):.2f} | {every} |")
 
 
 def _seconds_to_picture(browser: Browser, lab: MeasuredLab) -> float:
@@ -40,7 +37,7 @@ def _seconds_to_picture(browser: Browser, lab: MeasuredLab) -> float:
     page.goto(f"{lab.url}/train")
     page.get_by_role("button", name="Train", exact=True).wait_for()
     page.get_by_role("button", name="Reset").click()
-    time.sleep(12)  # until the pool is full again
+    time.sleep(_SETTLED_S)
     began = time.perf_counter()
     page.get_by_role("button", name="Train", exact=True).click()
     page.locator(".lab-stage-badge", has_text="training").wait_for(timeout=60_000)

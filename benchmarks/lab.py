@@ -22,7 +22,9 @@ from websockets.sync.client import connect
 ROOT = Path(__file__).parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 """How Chromium is started."""
-_WARM_AFTER_S = 12.0
+_SETTLED_AFTER_S = 12.0
+BEFORE = os.environ.get("BENCH_BEFORE")
+"""A checkout of an older version to compare with, run by the same Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,11 @@ class MeasuredLab:
 
 @contextlib.contextmanager
 def measured_lab(
-    *, wait_until_warm: bool = True, program: Sequence[str] = ("main.py",), **settings: str
+    *,
+    wait_until_settled: bool = True,
+    program: Sequence[str] = ("main.py",),
+    root: Path = ROOT,
+    **settings: str,
 ) -> Iterator[MeasuredLab]:
     """Start a lab on an empty folder and end it afterwards."""
     with socket.socket() as probe:
@@ -109,7 +115,7 @@ def measured_lab(
         flags = ["--no-browser", "--port", str(port), "--runs-dir", folder]
         process = subprocess.Popen(
             [sys.executable, *program, *flags],
-            cwd=ROOT,
+            cwd=root,
             env={**os.environ, **settings},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -121,12 +127,23 @@ def measured_lab(
                     lab.api.get("/health").raise_for_status()
                     break
                 time.sleep(0.2)
-            if wait_until_warm:
-                time.sleep(_WARM_AFTER_S)
+            if wait_until_settled:
+                time.sleep(_SETTLED_AFTER_S)
             yield lab
         finally:
             process.terminate()
             process.wait()
+
+
+@contextlib.contextmanager
+def labs_to_compare(**settings: str) -> Iterator[dict[str, MeasuredLab]]:
+    """Start this version, and beside it the one that BENCH_BEFORE names."""
+    with contextlib.ExitStack() as started:
+        labs = {"now": started.enter_context(measured_lab(**settings))}
+        if BEFORE:
+            older = measured_lab(root=Path(BEFORE), **settings)
+            labs["before"] = started.enter_context(older)
+        yield labs
 
 
 def speed_of(way: str, *, cold: bool = False, **wishes: Any) -> Speed:

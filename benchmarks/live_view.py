@@ -5,7 +5,6 @@ without the app, interleaved.
 """
 
 import statistics
-import time
 from typing import Any
 
 from benchmarks.lab import MeasuredLab, measured_lab, progress, speed_of, wish
@@ -45,7 +44,6 @@ def _measure(lab: MeasuredLab, **wishes: Any) -> None:
 
 
 def _in_the_app(lab: MeasuredLab, viewers: int, **wishes: Any) -> tuple[float, float]:
-    time.sleep(12)  # until the warm workers of the last round have their successors
     run_id = lab.start(**wishes)
     with lab.watched(run_id, viewers) as counts:
         run = lab.wait(run_id)

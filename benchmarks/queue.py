@@ -12,7 +12,7 @@ TIMESTEPS = wish("TIMESTEPS", 20_480)
 def run() -> None:
     """Print the time of the queue against that of its pairs, and what was lost."""
     print(f"PPO on CartPole-v1, {TIMESTEPS:,} steps each, {WORKERS} workers\n")
-    with measured_lab(RL_LAB_WORKERS=str(WORKERS), RL_LAB_WARM_WORKERS=str(WORKERS)) as lab:
+    with measured_lab(RL_LAB_WORKERS=str(WORKERS)) as lab:
         pair_s, _ = _train(lab, WORKERS, "one pair")
         time.sleep(12)  # until there are warm workers again
         all_s, run_ids = _train(lab, RUNS, "the queue")

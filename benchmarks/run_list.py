@@ -15,7 +15,7 @@ def run() -> None:
     print(f"{RUNS:,} runs, {REQUESTS} requests of each kind, one after the other\n")
     print("| request | per second | p50 ms | p99 ms |")
     print("|---|---|---|---|")
-    with measured_lab(wait_until_warm=False) as lab:
+    with measured_lab(wait_until_settled=False) as lab:
         _fill(lab)
         for asked in _ASKED:
             took = [_seconds(lab, f"/runs{asked}") for _ in range(REQUESTS)]

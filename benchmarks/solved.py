@@ -13,7 +13,6 @@ TASKS = {"CartPole-v1": 10, "LunarLander-v3": 60}
 """Environments, and the seconds within which the median seed shall be solved."""
 SEEDS = wish("SEEDS", 5)
 _LOOK_EVERY_S = 0.1
-_WARM_AGAIN_S = 12
 
 
 def run() -> None:
@@ -41,7 +40,6 @@ def _measure(lab: MeasuredLab, env_id: str, target: int) -> None:
 
 def _train(lab: MeasuredLab, env_id: str, seed: int) -> tuple[float, int] | None:
     """Return after how many seconds and steps a run was solved, or None if it never was."""
-    time.sleep(_WARM_AGAIN_S)
     began = time.perf_counter()
     run_id = lab.start(env_id=env_id, algorithm="PPO", preset="fast", seed=seed)
     with lab.watched(run_id, viewers=1):

@@ -5,7 +5,6 @@ a power budget don't do twice the work of one, whoever uses them.
 """
 
 import statistics
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.lab import MeasuredLab, measured_lab, progress, speed_of, wish
@@ -13,7 +12,6 @@ from benchmarks.lab import MeasuredLab, measured_lab, progress, speed_of, wish
 TASKS = ("CartPole-v1", "LunarLander-v3")
 TIMESTEPS = wish("TIMESTEPS", 200_000)
 ROUNDS = wish("ROUNDS", 3)
-_WARM_AGAIN_S = 20
 
 
 def run() -> None:
@@ -23,7 +21,7 @@ def run() -> None:
         "| environment | one run, steps/s | two at once, together | ratio | ratio without the lab |"
     )
     print("|---|---|---|---|---|")
-    with measured_lab(RL_LAB_WORKERS="2", RL_LAB_WARM_WORKERS="2") as lab:
+    with measured_lab(RL_LAB_WORKERS="2") as lab:
         for env_id in TASKS:
             _measure(lab, env_id)
 
@@ -43,7 +41,6 @@ def _measure(lab: MeasuredLab, env_id: str) -> None:
 
 
 def _speed(lab: MeasuredLab, env_id: str, seed: int, *, runs: int) -> float:
-    time.sleep(_WARM_AGAIN_S)
     started = [lab.start(**_wishes(env_id, seed + n)) for n in range(runs)]
     done = [lab.wait(run_id) for run_id in started]
     return sum(run["timesteps"] / run["elapsed_s"] for run in done)

@@ -136,7 +136,7 @@ export default {
         const entry = this.entryOf(name), series = this.series[name];
         const at = this.hover === null ? null : nearest(series.means ?? series.points, this.hover);
         return { name, label: entry.name, colour: this.colourOf(entry), dashed: entry.colour >= COLOURS.length,
-                 value: at ? this.valueText(series, at) : "" };
+                 value: at ? this.valueText(series, at) : "", long: series.seeds?.length > 0 };
       });
     },
     valueText(series, at) {

@@ -80,7 +80,7 @@ export const NAMES = `
           <ul class="lab-curve-names">
             <li v-for="line in legend(chart)" :key="line.name">
               <i :style="{ background: line.colour }" :class="{ 'is-dashed': line.dashed }"></i>{{ line.label }}
-              <b>{{ line.value }}</b></li>
+              <b :class="{ 'is-long': line.long }">{{ line.value }}</b></li>
             <li v-if="notes[chart.title]" class="is-note">{{ notes[chart.title] }}</li>
           </ul>`;
 export const PLOT = `

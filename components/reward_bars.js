@@ -18,13 +18,14 @@ export default {
           </div>
         </div>
       </div>
-      <p class="lab-bars-words lab-mono" aria-live="polite">{{ shown ? words(shown) : hint }}</p>
+      <p class="lab-bars-words lab-mono" :class="{ 'has-terms': hasTerms }" aria-live="polite">{{ shown ? words(shown) : hint }}</p>
     </div>`,
   props: { label: String },
   data: () => ({ episodes: [], number: null, pointed: null, hint: "Click a bar, or use the arrow keys, to see its numbers." }),
   computed: {
     high() { return Math.max(0, ...this.episodes.map(([, reward]) => reward)); },
     low() { return Math.min(0, ...this.episodes.map(([, reward]) => reward)); },
+    hasTerms() { return this.episodes.some(([, , , , , more]) => Object.keys(more ?? {}).length > 0); },
     chosen() { return this.episodes.find(([number]) => number === this.number) ?? null; },
     shown() { return this.episodes.find(([number]) => number === this.pointed) ?? this.chosen; },
   },

@@ -31,9 +31,6 @@ _DEFAULT = "The default"
 class Rewards(Protocol):
     """What the lab does for who writes a reward."""
 
-    def prepare(self) -> None:
-        """Have a worker ready."""
-
     async def lint(self, code: str, spec: EnvSpec) -> Sequence[Problem]:
         """Say what is wrong with code, without running it."""
 
@@ -93,7 +90,6 @@ class RewardEditor:
 
     async def open(self, task: RewardTask) -> None:
         """Let somebody write, or look at, a reward."""
-        self._rewards.prepare()
         if self._dialog is None:
             with self._place:
                 self._dialog = self._draw()

@@ -1,3 +1,4 @@
+import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -6,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.accounts.people import Someone
-from tests.lab_server import LabServer
+# As in workers: several threads on tiny tensors only get in each other's way. Before NumPy.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from tests.accounts.people import Someone  # noqa: E402
+from tests.lab_server import LabServer  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,7 +34,6 @@ def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RL_LAB_RUNS", str(folder))
     monkeypatch.setenv("RL_LAB_PORT", str(free_port()))
     monkeypatch.setenv("RL_LAB_HOSTS", "test")
-    monkeypatch.setenv("RL_LAB_WARM_WORKERS", "0")
     monkeypatch.setenv("RL_LAB_CLIPS", "0")
     monkeypatch.setattr(sys, "argv", ["main.py"])
     return folder
@@ -46,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A server with accounts that tests share; nothing trains on it."""
-    settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4", "RL_LAB_WARM_WORKERS": "0"}
+    settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4"}
     folder = tmp_path_factory.mktemp("guarded-lab")
     with LabServer(folder, free_port(), **settings) as lab:
         Someone(lab, "root@example.org").register(name="Root")
@@ -67,8 +71,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
     started: list[LabServer] = []
 
     def start(folder: Path | None = None, **settings: Any) -> LabServer:
-        # One that is kept warm would be warmed for nothing: most tests train once.
-        settings = {"RL_LAB_WORKERS": "1", "RL_LAB_WARM_WORKERS": "0", **settings}
+        settings = {"RL_LAB_WORKERS": "1", **settings}
         lab = LabServer(folder or tmp_path / "lab", free_port(), **settings)
         started.append(lab)
         return lab.start()

@@ -16,6 +16,8 @@ from typing import Any, Self
 import httpx
 import psutil
 
+from app.worker.fork_server import WORKER_NAME
+
 ROOT = Path(__file__).parent.parent
 ENDS = {"completed", "stopped", "failed", "interrupted"}
 
@@ -92,8 +94,11 @@ class LabServer:
         return run
 
     def wait_for(self, run_id: str, *statuses: str, within: float = 90) -> dict[str, Any]:
-        wait_until(lambda: self.get(run_id)["status"] in statuses, within=within)
-        return self.get(run_id)
+        """Wait for one of the statuses; another end of the run is told at once."""
+        wait_until(lambda: self.get(run_id)["status"] in {*statuses, *ENDS}, within=within)
+        run = self.get(run_id)
+        assert run["status"] in statuses, run
+        return run
 
     def wait_for_steps(self, run_id: str, steps: int = 1) -> dict[str, Any]:
         wait_until(lambda: self.get(run_id)["timesteps"] >= steps, within=90)
@@ -112,8 +117,9 @@ class LabServer:
         return [event["message"] for event in reversed(items)]
 
     def workers(self) -> list[psutil.Process]:
-        """Return the processes that the server started."""
-        return [p for p in psutil.Process(self.process.pid).children() if is_alive(p)]
+        """Return the workers of the server."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if is_worker(child)]
 
     @contextmanager
     def stream(self, path: str, **headers: str) -> Iterator["EventStream"]:
@@ -187,6 +193,13 @@ def _environment(**settings: str) -> dict[str, str]:
         if not name.startswith(("RL_LAB_", "NICEGUI_", "PYTEST_"))
     }
     return {**inherited, "RL_LAB_CLIPS": "0", **settings}
+
+
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return bool(process.name() == WORKER_NAME and is_alive(process))
+    except psutil.NoSuchProcess:
+        return False
 
 
 def is_alive(process: psutil.Process) -> bool:

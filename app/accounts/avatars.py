@@ -65,7 +65,7 @@ class Avatars:
 
     async def _shrink(self, content: bytes) -> bytes:
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.light() as worker:
+            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
                 worker.send(messages.encode(orders.Shrink(side=_SIDE)))
                 await worker.send_file("avatar.png", content)
                 return await receive_picture(worker)

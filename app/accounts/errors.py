@@ -42,6 +42,13 @@ class ForbiddenError(AccessError):
     """This person may not do this."""
 
 
+class HiddenError(AccessError):
+    """This person may not even know that it exists: answered as if it didn't."""
+
+    status = 404
+    code = "not_found"
+
+
 class ReadOnlyTokenError(AccessError):
     """A token for reading was used to write."""
 

@@ -10,7 +10,7 @@ import msgspec
 from app.accounts.accounts import Accounts
 from app.accounts.code_policy import CodePolicy
 from app.accounts.disk_use import DiskUse
-from app.accounts.errors import ForbiddenError, OverLimitError
+from app.accounts.errors import HiddenError, OverLimitError
 from app.accounts.personal_evaluations import PersonalEvaluations
 from app.accounts.personal_history import PersonalHistory
 from app.accounts.personal_sharing import PersonalSharing
@@ -31,7 +31,7 @@ from app.training.groups import GroupPoint
 from app.training.trainer import Trainer
 from storage import metrics
 from storage.curve_records import Curves, View
-from storage.errors import RunNotFoundError
+from storage.errors import GroupNotFoundError, RunNotFoundError
 from storage.records import (
     EventRecord,
     JsonObject,
@@ -261,7 +261,7 @@ class PersonalTrainer:
         seen = [run for run in members if self.visitor.sees(run)]
         self.visitor.check()
         if not seen:
-            raise ForbiddenError(f"The group {group_id[:40]!r} is not yours.")
+            raise HiddenError(str(GroupNotFoundError(group_id)))
         return seen
 
     async def family(self, run_id: str) -> Sequence[RunRecord]:

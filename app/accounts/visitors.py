@@ -9,10 +9,12 @@ from app.accounts.errors import (
     AccessError,
     AccountsOffError,
     ForbiddenError,
+    HiddenError,
     NotSignedInError,
     ReadOnlyTokenError,
 )
 from storage.account_records import PersonRecord, Role, TokenScope
+from storage.errors import RunNotFoundError
 from storage.records import RunRecord, Visibility
 
 
@@ -135,7 +137,7 @@ class Visitor:
         """
         self.check()
         if not self.sees(run):
-            raise ForbiddenError(f"Run {run.id} is not yours and not shared with you.")
+            raise HiddenError(str(RunNotFoundError(run.id)))
 
     def check_works(self) -> None:
         """Make sure that they may make and change things.

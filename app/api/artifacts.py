@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, StrictBool
 
 from app.accounts.personal_trainer import PersonalTrainer
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.files import RANGE_ANSWERS, RangedFile
 from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Artifact, Listing
 from app.sharing.bundle import bundle_name
@@ -71,7 +72,7 @@ async def list_artifacts(
     return part_of(await _list(await trainer.get(run_id), trainer), page)
 
 
-@router.get("/{name}", response_class=FileResponse)
+@router.get("/{name}", response_class=RangedFile, responses=RANGE_ANSWERS)
 async def download(run_id: str, name: str, trainer: TheTrainer) -> Response:
     """Download one file, or the whole run as `bundle.zip`."""
     run = await trainer.get(run_id)
@@ -83,7 +84,7 @@ async def download(run_id: str, name: str, trainer: TheTrainer) -> Response:
     if name not in files:
         raise HTTPException(404)
     path = files[name].path
-    return FileResponse(path, media_type=_TYPES.get(path.suffix, _ANYTHING), filename=name)
+    return RangedFile(path, media_type=_TYPES.get(path.suffix, _ANYTHING), filename=name)
 
 
 @router.patch("/{name}")

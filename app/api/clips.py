@@ -6,15 +6,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
 from app.accounts.errors import GoneError, UnknownThingError
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.files import VIDEO_ANSWERS, RangedFile
 from app.api.paging import TheShortPage, part_of
 from app.api.schemas import Listing
-from app.api.videos import VIDEO_ANSWERS, TheRange, check_range
 from app.training import time_machine
 from storage.files import is_own_file
 
@@ -51,23 +50,20 @@ async def list_clips(run_id: str, trainer: TheTrainer, page: TheShortPage) -> Li
     return part_of([Clip.of(run_id, clip) for clip in found], page)
 
 
-@router.get("/{timesteps}", response_class=FileResponse, responses=VIDEO_ANSWERS)
+@router.get("/{timesteps}", response_class=RangedFile, responses=VIDEO_ANSWERS)
 async def clip(
     run_id: str,
     timesteps: Annotated[int, Path(ge=0, le=2**53)],
     trainer: TheTrainer,
-    *,
-    range_: TheRange = None,
-) -> FileResponse:
+) -> RangedFile:
     """Return the MP4 of the clip at a step, whole or the part that `Range` asks for."""
     found = await trainer.evaluations.clip(run_id, timesteps)
     if found is None:
         raise UnknownThingError(f"The run has no clip of step {timesteps}.")
-    clip, path = found
+    _, path = found
     if not await asyncio.to_thread(is_own_file, path):
         raise GoneError(f"The clip of step {timesteps} was removed.")
-    check_range(range_, clip.size)
-    return FileResponse(
+    return RangedFile(
         path,
         media_type="video/mp4",
         filename=f"step_{timesteps}.mp4",

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
 from app.api.dependencies import TheLab, TheVisitor
 from app.api.errors import ErrorAnswer
+from app.api.files import RANGE_ANSWERS, RangedFile
 from app.api.schemas import Listing
 from storage.demonstrations import Demonstration
 
@@ -56,11 +56,11 @@ async def list_demonstrations(
     return Listing(items=[KeptDemonstration.of(kept) for kept in found])
 
 
-@router.get("/{demonstration_id}", response_class=FileResponse)
-async def download(demonstration_id: str, lab: TheLab, visitor: TheVisitor) -> FileResponse:
+@router.get("/{demonstration_id}", response_class=RangedFile, responses=RANGE_ANSWERS)
+async def download(demonstration_id: str, lab: TheLab, visitor: TheVisitor) -> RangedFile:
     """Return one as an .npz: observations, actions, rewards, terminated, truncated, dones, seed."""
     path = await lab.demonstrations.path(visitor, demonstration_id)
-    return FileResponse(
+    return RangedFile(
         path, media_type="application/octet-stream", filename=f"demonstration-{path.stem[:8]}.npz"
     )
 

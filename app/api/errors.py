@@ -4,13 +4,14 @@ import logging
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import FastAPI, Request, WebSocket
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from app.accounts.errors import AccessError
+from app.accounts.errors import AccessError, HiddenError
+from app.early_answers import close_reason
 from app.errors import InputError, explain
 from app.previews import PreviewError
 from app.training.evaluations import TooManyEvaluationsError
@@ -27,6 +28,8 @@ from storage.errors import (
 
 _EVALUATION_S = 10
 """About so long an evaluation takes."""
+_INVALID = 4422
+"""Closes a WebSocket that was asked for with a value that is not possible."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,9 +81,16 @@ def _printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+async def refuse_socket(socket: WebSocket, code: int, why: str) -> None:
+    """Close a WebSocket with the reason, after opening it: else a browser hears neither."""
+    await socket.accept()
+    await socket.close(code, close_reason(why))
+
+
 def add_error_handlers(api: FastAPI) -> None:
     """Turn exceptions into answers."""
     api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
+    api.add_exception_handler(WebSocketRequestValidationError, _invalid_socket)
     api.add_exception_handler(InputError, _invalid)
     api.add_exception_handler(AccessError, _no_access)
     api.add_exception_handler(PersonNotFoundError, _not_found)
@@ -100,6 +110,8 @@ def add_error_handlers(api: FastAPI) -> None:
 
 async def _malformed_or_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    if (hidden := await _hidden_run(request)) is not None:
+        return await _not_found(request, hidden)
     problem = dict(error.errors()[0])
     if problem["loc"] == ("body",) and problem["type"] != "missing" and not _is_json(request):
         message = "The body must be JSON, sent with Content-Type: application/json."
@@ -107,9 +119,31 @@ async def _malformed_or_invalid(request: Request, error: Exception) -> JSONRespo
     if problem["type"] == "json_invalid":
         reason = problem.get("ctx", {}).get("error", "it can't be read")
         return error_answer(400, "malformed", f"The body is not JSON: {reason}.")
+    return await _invalid(request, _explained(problem))
+
+
+async def _hidden_run(request: Request) -> Exception | None:
+    """Say that there is no such run where one may not be seen, before its body is judged."""
+    run_id, visitor = request.path_params.get("run_id"), request.scope["state"].get("visitor")
+    if run_id is None or visitor is None:
+        return None
+    try:
+        await request.app.state.lab.trainer_for(visitor).get(run_id)
+    except (RunNotFoundError, HiddenError) as error:
+        return error
+    return None
+
+
+async def _invalid_socket(socket: WebSocket, error: Exception) -> None:
+    assert isinstance(error, WebSocketRequestValidationError)
+    await refuse_socket(socket, _INVALID, str(_explained(dict(error.errors()[0]))))
+
+
+def _explained(problem: dict[str, Any]) -> InputError:
+    """Return the first problem of a request as a sentence with its field."""
     where, *path = problem["loc"]
     problem["loc"] = path or [where]
-    return await _invalid(request, explain([problem]))
+    return explain([problem])
 
 
 def _is_json(request: Request) -> bool:

@@ -7,15 +7,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from app.accounts.errors import GoneError, UnknownThingError
 from app.accounts.personal_trainer import PersonalTrainer
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer
+from app.api.files import VIDEO_ANSWERS, RangedFile
 from app.api.schemas import Listing
-from app.api.videos import VIDEO_ANSWERS, TheRange, check_range
 from app.rewards.static_check import LONGEST
 from app.training import evaluation
 from app.training.beside import SEED
@@ -205,24 +204,22 @@ async def cancel(run_id: str, evaluation_id: str, trainer: TheTrainer) -> Evalua
     return Evaluation.of(await trainer.evaluations.cancel(run_id, evaluation_id))
 
 
-@router.get("/{evaluation_id}/video", response_class=FileResponse, responses=VIDEO_ANSWERS)
+@router.get("/{evaluation_id}/video", response_class=RangedFile, responses=VIDEO_ANSWERS)
 async def video(
     run_id: str,
     evaluation_id: str,
     trainer: TheTrainer,
     *,
     download: bool = False,
-    range_: TheRange = None,
-) -> FileResponse:
+) -> RangedFile:
     """Return the MP4, whole or the part that `Range` asks for; `download` has it saved."""
     found, path = await trainer.evaluations.video(run_id, evaluation_id)
     if found.video is None:
         raise UnknownThingError(f"Evaluation {found.id} has no video.")
     if found.video.is_removed or not await asyncio.to_thread(is_own_file, path):
         raise GoneError(f"The video of evaluation {found.id} was removed for newer ones.")
-    check_range(range_, found.video.size)
     kind = {"evaluation": "eval", "recording": "live"}.get(found.kind, found.kind)
-    return FileResponse(
+    return RangedFile(
         path,
         media_type="video/mp4",
         filename=f"{kind}_{found.created_at.astimezone(UTC):%Y%m%d-%H%M%S}.mp4",

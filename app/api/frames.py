@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from app.accounts.errors import AccessError
+from app.accounts.errors import HiddenError
 from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
+from app.api.errors import ErrorAnswer, refuse_socket
 from app.tasks import Tasks
 from app.training.frames import FrameHub
 from storage.errors import RunNotFoundError
@@ -20,6 +20,7 @@ MOST_FPS = 30.0
 UNKNOWN = 4404
 """Closes the socket of something that isn't there: there is no use in trying again."""
 _FOREIGN = 4403
+_NOT_ANY_MORE = "You may not see this run any more."
 
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
@@ -48,10 +49,8 @@ async def frames(
     """Send the newest pictures, each after the one before was thanked for with `ack`."""
     try:
         feed = await trainer.feed(run_id)
-    except (RunNotFoundError, AccessError) as error:
-        # A browser hears the code only of a connection that was open.
-        await socket.accept()
-        await socket.close(_FOREIGN if isinstance(error, AccessError) else UNKNOWN)
+    except (RunNotFoundError, HiddenError) as error:
+        await refuse_socket(socket, UNKNOWN, str(error))
         return
     await socket.accept()
     with feed.frames.looking():
@@ -91,7 +90,7 @@ class FrameSender:
             frame = await self._hub.after(shown)
             shown = frame.seq
             if not may_look():
-                await self._socket.close(_FOREIGN)
+                await self._socket.close(_FOREIGN, _NOT_ANY_MORE)
                 return
             try:
                 await self._socket.send_bytes(frame.packed())

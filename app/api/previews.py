@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.accounts.errors import AccessError
 from app.api.demonstrations import KeptDemonstration
 from app.api.dependencies import TheLab, TheVisitor
-from app.api.errors import ErrorAnswer
+from app.api.errors import ErrorAnswer, refuse_socket
 from app.api.frames import MOST_FPS, UNKNOWN, FrameSender
 from app.tasks import Tasks
 from app.training.config import MAX_SEED, ShortText, WholeNumber
@@ -216,12 +216,12 @@ async def frames(
     fps: Annotated[float, Query(gt=0)] = MOST_FPS,
 ) -> None:
     """Send the newest pictures, as those of runs are sent."""
-    await socket.accept()
     try:
         tryout = lab.tryouts.look(visitor, preview_id)
-    except AccessError:
-        await socket.close(UNKNOWN)
+    except AccessError as error:
+        await refuse_socket(socket, UNKNOWN, str(error))
         return
+    await socket.accept()
     tasks = Tasks()
     tasks.start(_close_at_the_end(socket, tryout), name="close the socket of an ended preview")
     try:

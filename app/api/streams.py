@@ -187,6 +187,7 @@ async def _event_messages(
             told = event.id
             yield _message("log", LogEvent.of(event), number=event.id)
         if over and not found:
+            yield _message("end", await describe(feed.run, trainer))
             return
         if not found and await silence.lasts_too_long(seen):
             yield _STILL_HERE

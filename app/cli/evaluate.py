@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
@@ -23,8 +22,7 @@ def run(arguments: Sequence[str]) -> int:
     """Evaluate what the arguments ask for and return the exit code."""
     given = _parser().parse_args(arguments)
     judging = _judging(given)
-    settings = dataclasses.replace(settings_from(given), warm_workers=0)
-    return asyncio.run(_evaluate(Lab(settings), given.run, judging))
+    return asyncio.run(_evaluate(Lab(settings_from(given)), given.run, judging))
 
 
 def _parser() -> SentenceParser:

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +30,7 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     request = _request(given)
     # Each run starts its own worker; one kept ready beside it would only cost memory.
-    settings = dataclasses.replace(settings_from(given), warm_workers=0)
-    return asyncio.run(_train(Lab(settings), request))
+    return asyncio.run(_train(Lab(settings_from(given)), request))
 
 
 def _parser() -> SentenceParser:

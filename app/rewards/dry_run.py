@@ -10,7 +10,7 @@ from app.rewards.problems import Problem, Severity
 from app.rewards.recordings import FILE
 from app.training.backend import ProtocolError, Received, WorkerGoneError
 from app.training.hanging import receive_unless_hanging
-from app.training.spare import SpareWorker
+from app.training.workers import WorkerPool
 from app.worker import messages, orders
 from app.worker.user_code import REWARD_FILE, UserCodeError
 
@@ -20,8 +20,8 @@ _WITHIN_S = 25.0
 class DryRun:
     """Asks a worker what a reward pays."""
 
-    def __init__(self, spare: SpareWorker) -> None:
-        self._spare = spare
+    def __init__(self, pool: WorkerPool) -> None:
+        self._pool = pool
 
     async def of(
         self, code: str, spec: EnvSpec, recording: bytes
@@ -32,7 +32,7 @@ class DryRun:
             CannotCheckError: if there is no worker, or it is lost for no fault of the code.
         """
         try:
-            worker = await self._spare.take()
+            worker = await self._pool.start()
         except (WorkerGoneError, ProtocolError, OSError) as error:
             raise CannotCheckError(f"The worker could not be started: {error}.") from error
         components = tuple(component.attribute for component in spec.observed)

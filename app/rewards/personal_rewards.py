@@ -25,10 +25,6 @@ class PersonalRewards:
         """Say why the visitor may not write rewards, if that is so."""
         return await self.policy.refusal(self.visitor)
 
-    def prepare(self) -> None:
-        """Have a worker ready, because the visitor begins to write."""
-        self.lab.prepare()
-
     async def lint(self, code: str, spec: EnvSpec) -> Sequence[Problem]:
         """Say what can be seen without running code."""
         return await self.lab.lint(code, spec)

@@ -75,7 +75,7 @@ class Recordings:
         )
         try:
             async with asyncio.timeout(_WITHIN_S):
-                worker = await self._pool.start_light()
+                worker = await self._pool.start()
                 worker.send(messages.encode(order))
                 return await _receive(worker)
         except (WorkerGoneError, ProtocolError, TimeoutError, OSError) as error:

@@ -22,7 +22,6 @@ from app.rewards.templates.template import Template
 from app.rewards.verdict import judge
 from app.rewards.versions import RewardVersions
 from app.rewards.words import Word, words_of
-from app.training.spare import SpareWorker
 from app.training.workers import WorkerPool
 from app.worker.messages import RewardChecked
 from storage.runs_folder import RunsFolder
@@ -44,8 +43,7 @@ class RewardLab:
     ) -> None:
         self.recordings = Recordings(folder, pool)
         self.versions = RewardVersions(folder)
-        self._spare = SpareWorker(lambda: pool.start_light("checker"))
-        self._dry_run = DryRun(self._spare)
+        self._dry_run = DryRun(pool)
         self._places = pool.helpers
         self._environments = environments
         self._policy = policy
@@ -91,19 +89,9 @@ class RewardLab:
         async with self._place(visitor):
             recording = await self.recordings.get(spec, given)
             found = await self._dry_run.of(code, spec, recording)
-        # Whoever checks once checks again.
-        self.prepare()
         if isinstance(found, RewardChecked):
             return await asyncio.to_thread(judge, problems, found, spec)
         return RewardReport(problems=[*problems, found])
-
-    def prepare(self) -> None:
-        """Have a worker ready, because somebody begins to write."""
-        self._spare.prepare()
-
-    async def close(self) -> None:
-        """End the worker that is kept ready."""
-        await self._spare.close()
 
     @asynccontextmanager
     async def _place(self, visitor: Visitor) -> AsyncIterator[None]:

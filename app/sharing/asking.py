@@ -64,7 +64,7 @@ async def _asked(
     sent: tuple[messages.FileName, bytes],
 ) -> AsyncIterator[LocalWorker]:
     async with asyncio.timeout(_WITHIN_S), pool.helpers.for_a_test():
-        worker = await pool.take()
+        worker = await pool.start()
         try:
             worker.send(messages.encode(order))
             await worker.send_file(*sent)

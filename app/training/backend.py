@@ -2,22 +2,19 @@
 
 import asyncio
 import os
-import sys
 import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from signal import SIGINT, SIGKILL, SIGSYS, SIGTERM, Signals
-from typing import Literal
 
 import msgspec
 import psutil
 
 from app.tasks import Tasks
-from app.worker import boot_path, framing, messages, orders
+from app.training.worker_process import ForkError, WorkerProcess, start_process
+from app.worker import framing, messages, orders
 from app.worker.channel import file_frames
-
-Role = Literal["canary", "learner", "painter", "checker"]
 
 FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
 """How a worker ends that the system or a person has ended."""
@@ -29,7 +26,6 @@ _STDERR_EVERY_S = 0.02
 _PRINTS_AT_ONCE = 32 << 20
 _PRINTS_PER_SECOND = 64 << 10
 """Whoever prints less on average may do so for ever."""
-_READ_LIMIT = 1 << 20
 _MAX_JSON = 512 << 10
 _MESSAGES_PER_SECOND = 400
 _MOST_THREADS = 256
@@ -82,21 +78,21 @@ class ProtocolError(Exception):
 
 
 class LocalWorker:
-    """A worker in a child process of this machine, in an environment built from nothing."""
+    """A worker in a child process of this machine."""
 
     def __init__(self, *, memory_mb: int) -> None:
         self._memory_mb = memory_mb
         self._printed: deque[bytes] = deque()
         self._window = (0.0, 0)
         self._tasks = Tasks()
-        self._started: asyncio.subprocess.Process | None = None
+        self._started: WorkerProcess | None = None
         self.layers: tuple[str, ...] = ()
         """The layers of the sandbox that the worker says are in force."""
         self.verdict: str | None = None
         """Why it was ended here, if it was too greedy."""
 
     @property
-    def _process(self) -> asyncio.subprocess.Process:
+    def _process(self) -> WorkerProcess:
         if self._started is None:
             raise WorkerGoneError
         return self._started
@@ -116,23 +112,12 @@ class LocalWorker:
         """The end of what the worker printed."""
         return b"".join(self._printed).decode(errors="replace")
 
-    async def start(self, role: Role) -> messages.Locked:
+    async def start(self) -> messages.Locked:
         """Start the process and return what it says after locking itself down."""
-        self._started = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-B",
-            str(boot_path()),
-            role,
-            str(self._memory_mb),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd="/",
-            env=_environment(),
-            start_new_session=True,
-            limit=_READ_LIMIT,
-        )
+        try:
+            self._started = await start_process(self._memory_mb)
+        except ForkError as error:
+            raise WorkerGoneError(str(error)) from error
         self._listening = self._tasks.start(self._keep_what_it_prints(), name="worker's prints")
         self._watching = self._tasks.start(self._count_threads(), name="worker's threads")
         said = await self.receive()
@@ -276,18 +261,3 @@ def _decode(tag: bytes, content: bytes) -> Received:
         taken = _WEIGHTS_HEADERS.decode(framing.split_header(content)[0])
         return HandedOut(taken, framing.pack(tag, content))
     raise ProtocolError(f"an unknown tag {tag!r}")
-
-
-def _environment() -> dict[str, str]:
-    """Nothing of the server's own environment reaches a worker: secrets would stay readable."""
-    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {
-        "PATH": "/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "HOME": "/",
-        "SDL_VIDEODRIVER": "dummy",
-        "SDL_AUDIODRIVER": "dummy",
-        "PYGAME_HIDE_SUPPORT_PROMPT": "1",
-        "TORCHINDUCTOR_CACHE_DIR": "/",
-        **dict.fromkeys(one_thread, "1"),
-    }

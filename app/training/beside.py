@@ -92,7 +92,7 @@ class EvaluationBeside:
         raise ProtocolError(f"{type(said).__name__} instead of an evaluation")
 
     async def _begin(self) -> LocalWorker:
-        worker = await self._pool.take()
+        worker = await self._pool.start()
         worker.be_patient()
         order = orders.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
         worker.send(messages.encode(order))

@@ -155,7 +155,7 @@ class Evaluations:
         config = RunConfig.model_validate(run.config)
         feed = await self._trainer.feed(run.id)
         policy = await take_policy(self._trainer, run, judging.checkpoint)
-        worker = await self._pool.take()
+        worker = await self._pool.start()
         try:
             worker.be_patient()
             await self._begin(known, policy.timesteps, config.wrappers.disturbances)

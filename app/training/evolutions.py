@@ -67,7 +67,7 @@ class Evolutions:
             started_at=datetime.now(UTC),
             episodes=len(clips),
         )
-        worker = await self._pool.start_light()
+        worker = await self._pool.start()
         try:
             worker.be_patient()
             worker.send(messages.encode(_order(clips)))

@@ -115,7 +115,7 @@ class LiveView:
             self._trainer.send(messages.encode(orders.Watch(on=True)))
             try:
                 await self._has_weights.wait()
-                self._viewer = await self._pool.take()
+                self._viewer = await self._pool.start()
                 self._viewer.be_patient()
                 self._giving_way = self._tasks.start(self._give_way(), name="give way")
                 await self._pass_on_pictures(self._viewer)

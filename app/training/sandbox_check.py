@@ -1,7 +1,6 @@
 """Find out at the start how well workers are locked in here: by trying to break out."""
 
 import asyncio
-import json
 import os
 import tempfile
 from dataclasses import dataclass
@@ -9,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.worker import framing, messages
+from app.worker import messages, orders
 
-_MEMORY_MB = 256
-_WITHIN_S = 30.0
+_MEMORY_MB = 512
+_WITHIN_S = 120.0
 _FILES = frozenset({"read", "write", "create", "truncate", "unlink"})
 _NETWORK = frozenset({"tcp", "udp"})
 _CHECK_FAILED = "the check itself failed"
@@ -43,11 +42,11 @@ async def check_sandbox() -> Sandbox:
         canary = Path(folder) / "canary"
         for file in (canary, canary.with_name("canary.x")):
             file.write_text("canary")
-        order = {"canary": str(canary), "lab_pid": os.getpid(), "memory_mb": _MEMORY_MB}
+        job = orders.CheckSandbox(canary=str(canary), lab_pid=os.getpid(), memory_mb=_MEMORY_MB)
         try:
             async with asyncio.timeout(_WITHIN_S):
-                locked = await worker.start("canary")
-                worker.send(framing.pack(framing.JSON, json.dumps(order).encode()))
+                locked = await worker.start()
+                worker.send(messages.encode(job))
                 said = await worker.receive()
         except (WorkerGoneError, ProtocolError, TimeoutError, OSError):
             return Sandbox(SandboxLevel.NONE, (), (_CHECK_FAILED,))

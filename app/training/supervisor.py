@@ -209,7 +209,7 @@ class Supervisor:
 
     async def _take_worker(self) -> LocalWorker | None:
         """Return a worker, or None if the run is stopped before there is one."""
-        taking = self._tasks.start(self._around.pool.take(), name="take a worker")
+        taking = self._tasks.start(self._around.pool.start(), name="take a worker")
         stopping = self._tasks.start(self._stop_asked.wait(), name="wait for a stop")
         await asyncio.wait({taking, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()

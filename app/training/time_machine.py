@@ -171,7 +171,7 @@ class TimeMachine:
         worker = None
         step: int | None = None
         try:
-            worker = await self._pool.start_patient()
+            worker = await self._pool.start(patient=True)
             worker.send(messages.encode(order))
             while (step := await self._next(run_id)) is not None:
                 await self._film(worker, run_id, step)

@@ -211,7 +211,7 @@ class Tryouts:
 
     async def _take_worker(self) -> LocalWorker:
         try:
-            return await self._pool.start_light()
+            return await self._pool.start()
         except (WorkerGoneError, ProtocolError, OSError) as error:
             raise TryoutEndedError(f"The worker could not be started: {error}.") from error
 

@@ -36,9 +36,10 @@ class _Unneeded(ModuleType):
         return getattr(importlib.import_module(_COMPILER), name)
 
 
-def import_torch_without_compiler() -> None:
-    """Import torch so that it does without the compiler until somebody needs it."""
+def import_torch() -> None:
+    """Import torch so that it does without the compiler until somebody needs it, on one thread."""
     if "torch" not in sys.modules:
         sys.modules[_SHAPES] = ModuleType(_SHAPES)
         torch: Any = importlib.import_module("torch")
         sys.modules[_COMPILER] = torch._dynamo = _Unneeded(_COMPILER)
+        torch.set_num_threads(1)

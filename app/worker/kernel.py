@@ -11,6 +11,7 @@ LIBC.syscall.restype = ctypes.c_long
 
 ARCHITECTURE = platform.machine()
 NUMBER = NUMBERS.get(ARCHITECTURE, {})
+_PR_SET_NAME = 15
 
 
 def call(name: str, *arguments: object) -> int:
@@ -33,9 +34,30 @@ def prctl(option: int, *arguments: int) -> int:
     return _checked(LIBC.prctl(ctypes.c_int(option), *padded))
 
 
+def name_process(name: str) -> None:
+    """Show this process under another name, of at most 15 letters, where processes are listed."""
+    buffer = ctypes.create_string_buffer(name.encode())
+    prctl(_PR_SET_NAME, ctypes.addressof(buffer))
+
+
 def thread_count() -> int:
     """Return how many threads this process has."""
     return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - pathlib would be one more import
+
+
+def open_descriptors() -> set[int]:
+    """Return the numbers of all open files, pipes and sockets of this process."""
+    found = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
+    # One of them was the listing itself, which is closed by now.
+    return {number for number in found if _is_open(number)}
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _checked(result: int) -> int:

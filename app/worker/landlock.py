@@ -41,8 +41,10 @@ def version() -> int:
         return 0
 
 
-def restrict(readable: Iterable[str]) -> int:
+def restrict(readable: Iterable[str], listable: Iterable[str] = ()) -> int:
     """Leave only `readable` paths (and /dev/null) to this thread and all that come from it.
+
+    Of `listable` folders only the names can be read.
 
     Everything that the kernel's version can forbid is forbidden: writing, executing,
     TCP, signals to others. Returns that version, 0 if there is none.
@@ -61,6 +63,8 @@ def restrict(readable: Iterable[str]) -> int:
     try:
         for path in readable:
             _allow(ruleset, path, _READ)
+        for path in listable:
+            _allow(ruleset, path, Access.READ_DIR)
         _allow(ruleset, "/dev/null", _READ | Access.WRITE_FILE)
         flags = _ALL_THREADS if supported >= 8 else 0
         kernel.call("landlock_restrict_self", ctypes.c_int(ruleset), ctypes.c_uint32(flags))

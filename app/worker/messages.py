@@ -47,7 +47,7 @@ class Change(Message, frozen=True, tag="change"):
 
 
 class Locked(Message, frozen=True, tag="locked"):
-    """The worker locked itself down; nothing foreign has run yet."""
+    """The worker locked itself down, and waits for its job."""
 
     layers: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)]
 
@@ -56,10 +56,6 @@ class Doors(Message, frozen=True, tag="doors"):
     """Which attacks the canary worker got through with."""
 
     open: tuple[str, ...]
-
-
-class Ready(Message, frozen=True, tag="ready"):
-    """The libraries are imported; the worker waits for its job."""
 
 
 class Alive(Message, frozen=True, tag="alive"):
@@ -399,7 +395,6 @@ class Examined(Message, frozen=True, tag="examined"):
 FromWorker = (
     Locked
     | Doors
-    | Ready
     | Alive
     | Started
     | Paused

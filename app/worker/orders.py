@@ -155,6 +155,14 @@ class Record(Message, frozen=True, tag="record"):
     env_code: str | None = None
 
 
+class CheckSandbox(Message, frozen=True, tag="check_sandbox"):
+    """Try to get out of the sandbox: to a file, the lab's process, and beyond the memory limit."""
+
+    canary: str
+    lab_pid: int
+    memory_mb: int
+
+
 class CheckReward(Message, frozen=True, tag="check_reward"):
     """Ask a reward what it pays for the recorded episodes that follow."""
 
@@ -280,6 +288,7 @@ Job = (
     | Inspect
     | Record
     | CheckReward
+    | CheckSandbox
     | Shrink
     | TryOut
 )

@@ -37,6 +37,8 @@ _LOOK_EVERY_S = 0.02
 """How long a wish of the lab may wait while steps or gradient steps go on."""
 _OBEY_WITHIN_S = 0.5
 _UPDATE_LINES_EVERY_S = 0.05
+_LINE_EVERY_S = 2.0
+"""After so long without an episode or an update there is a line of steps and speed alone."""
 _SLOW_STEP_S = 5.0
 """A step of the environments that takes longer than this is worth a word, once."""
 _NO_END_IN = 100_000
@@ -75,7 +77,7 @@ class Reporter(BaseCallback):
         self.keeper = CheckpointKeeper(envs, channel, before_delivery=self._send_lines)
         self._judge = Judge(job, envs, channel, counts)
         self._count_on_from(counts)
-        self._reported = self._stepped = time.perf_counter()
+        self._reported = self._stepped = self._lines_at = time.perf_counter()
         self._lines: list[messages.Line] = []
         self._speed: deque[tuple[float, int]] = deque(maxlen=_SPEED_REPORTS)
         self._weights_sent: tuple[float, int] = (-math.inf, -1)
@@ -143,6 +145,8 @@ class Reporter(BaseCallback):
             self._rollouts += 1
         self._update_told_at = -math.inf
         self._tell_update()
+        if self._lines_told == 0:
+            self._add_line()
         self._hear_last_verdicts()
         self._report(time.perf_counter())
 
@@ -373,6 +377,8 @@ class Reporter(BaseCallback):
     def _report(self, now: float) -> None:
         self._reported = now
         self._speed.append((now, self.num_timesteps))
+        if not self._lines and now - self._lines_at >= _LINE_EVERY_S:
+            self._add_line()
         self._send_lines()
         self._channel.send(
             messages.Progressed(
@@ -389,6 +395,8 @@ class Reporter(BaseCallback):
             self._warn_of_no_end()
 
     def _send_lines(self) -> None:
+        if self._lines:
+            self._lines_at = time.perf_counter()
         has_terms = any(line.terms for line in self._lines)
         at_once = _LINES_WITH_TERMS if has_terms else _LINES_PER_MESSAGE
         for start in range(0, len(self._lines), at_once):

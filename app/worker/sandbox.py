@@ -52,14 +52,29 @@ def lock_down(packages: Sequence[str], *, memory_mb: int) -> list[str]:
     _limit(memory_mb)
     if sys.platform != "linux":
         return layers
-    _drop_capabilities()
-    kernel.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    readable = (sys.prefix, sys.base_prefix, *_SYSTEM_PATHS, *packages)
-    if abi := landlock.restrict(readable):
+    _give_up_privileges()
+    if abi := landlock.restrict(_readable(packages)):
         layers.append(f"landlock-{abi}")
     if seccomp.install():
         layers.append("seccomp")
     return layers
+
+
+def restrict_fork_server(packages: Sequence[str]) -> None:
+    """Apply to the fork server what lets it import and fork; each worker adds its own layers."""
+    _be_the_first_to_go()
+    _give_up_privileges()
+    # Names below /proc: how many threads and open files it has.
+    landlock.restrict(_readable(packages), listable=("/proc",))
+
+
+def _readable(packages: Sequence[str]) -> tuple[str, ...]:
+    return (sys.prefix, sys.base_prefix, *_SYSTEM_PATHS, *packages)
+
+
+def _give_up_privileges() -> None:
+    _drop_capabilities()
+    kernel.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _be_the_first_to_go() -> None:

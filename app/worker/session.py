@@ -7,28 +7,36 @@ import traceback
 
 from app.worker import framing, messages, orders
 from app.worker.channel import Channel, Control, read_file
+from app.worker.compiler import import_torch
 from app.worker.user_code import ENVIRONMENT_FILE, UserCodeError, explain
 from app.worker.user_code_guard import look_after_code
 
+_WITH_TORCH = (
+    orders.Train,
+    orders.View,
+    orders.Evaluate,
+    orders.Clip,
+    orders.Examine,
+    orders.Adopt,
+    orders.Export,
+)
 
-def serve(role: str, descriptor: int) -> None:
+
+def serve(descriptor: int) -> None:
     """Do one job and end the process; an error of the job is reported, not raised."""
     channel = Channel(descriptor)
     # torch asks for a temporary folder while it is imported; there is none that can be written.
     tempfile.tempdir = "/"
-    if role == "learner":
-        _import_the_heavy_ones()
-    elif role == "checker":
-        import app.worker.check_reward  # noqa: F401 - so that nobody waits for it later
-    channel.send(messages.Ready())
     try:
         job = orders.decode_command(framing.read(0)[1])
     except EOFError:
-        return
+        os._exit(0)
     file = read_file() if getattr(job, "has_file", False) else None
     control = Control()
     try:
         look_after_code(job, channel)
+        if isinstance(job, _WITH_TORCH):
+            import_torch()
         _register_environment(job)
         _run(job, channel, control, file)
     except BaseException as raised:  # noqa: BLE001 - whatever the job raised the lab must hear
@@ -39,19 +47,6 @@ def serve(role: str, descriptor: int) -> None:
     sys.stderr.flush()
     # Skip the interpreter's teardown: threads of foreign libraries may refuse to end.
     os._exit(0)
-
-
-def _import_the_heavy_ones() -> None:
-    from app.worker.compiler import import_torch_without_compiler
-
-    import_torch_without_compiler()
-    import torch
-
-    import app.worker.evaluate
-    import app.worker.train
-    import app.worker.view  # noqa: F401
-
-    torch.set_num_threads(1)
 
 
 def _register_environment(job: orders.Command) -> None:
@@ -151,6 +146,11 @@ def _look_at_environment(job: orders.Command, channel: Channel, control: Control
             from app.worker.inspect_environment import inspect_environment
 
             inspect_environment(job, channel)
+        case orders.CheckSandbox():
+            from app.worker.canary import open_doors
+
+            doors = open_doors(job.canary, job.lab_pid, job.memory_mb)
+            channel.send(messages.Doors(open=tuple(doors)))
 
 
 def _blamed(error: BaseException, job: orders.Command) -> BaseException:

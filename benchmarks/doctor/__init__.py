@@ -31,7 +31,7 @@ def run() -> None:
         for case in cases
         if wanted in f"{name}: {case.name}"
     ]
-    with measured_lab(wait_until_warm=False, RL_LAB_WORKERS="2") as lab:
+    with measured_lab(wait_until_settled=False, RL_LAB_WORKERS="2") as lab:
         started = [(name, case, _start(lab, case)) for name, case in chosen]
         results: dict[str, list[Result]] = {name: [] for name in _SETS}
         for number, (name, case, run_ids) in enumerate(started, start=1):

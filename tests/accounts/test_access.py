@@ -25,14 +25,14 @@ VISITORS = ("anonymous", "viewer", "stranger", "owner", "admin", "reader", "writ
 
 EVERYBODY = (200, 200, 200, 200, 200, 200, 200)
 SIGNED_IN = (401, 200, 200, 200, 200, 200, 200)
-MAY_LOOK = (401, 403, 403, 200, 200, 200, 200)
+MAY_LOOK = (401, 404, 404, 200, 200, 200, 200)
 # 404 beside 200: the run has no such thing, which only who may look is told.
-MAY_LOOK_IN_VAIN = (401, 403, 403, 404, 404, 404, 404)
+MAY_LOOK_IN_VAIN = (401, 404, 404, 404, 404, 404, 404)
 ADMINS = (401, 403, 403, 403, 200, 403, 403)
 
 
 def may_change(status: int) -> tuple[int, ...]:
-    return (401, 403, 403, status, status, 403, status)
+    return (401, 404, 404, status, status, 403, status)
 
 
 API: dict[str, tuple[int, ...]] = {
@@ -85,7 +85,7 @@ API: dict[str, tuple[int, ...]] = {
     # A name that no repository has: nobody is asked for it.
     "POST /hub/pull": (401, 422, 422, 422, 422, 403, 422),
     "GET /runs/{run_id}/publish": MAY_LOOK_IN_VAIN,
-    "GET /runs/{run_id}/publish/preview": (401, 403, 403, 409, 409, 409, 409),
+    "GET /runs/{run_id}/publish/preview": (401, 404, 404, 409, 409, 409, 409),
     # Previews of nobody: whose they are is tried in tests/app/test_previews_api.py.
     "POST /previews": (401, 422, 422, 422, 422, 403, 422),
     "GET /previews/{preview_id}": (401, 404, 404, 404, 404, 404, 404),
@@ -237,7 +237,7 @@ class Visitors:
                 except TimeoutError:
                     return 200
                 except Exception:  # noqa: BLE001 - closed: its code tells
-                    return {4403: 403, 4404: 404}[cast(int, socket.close_code)]
+                    return {4404: 404}[cast(int, socket.close_code)]
                 return 200
         except InvalidStatus:
             return 401
@@ -344,7 +344,7 @@ def test_a_shared_run_is_for_looking_and_a_private_one_is_not_listed(
     assert other.api.delete(f"/runs/{run_id}").status_code == 403
     assert other.api.post(f"/runs/{run_id}/start").status_code == 403
     third = visitors.clients["stranger"]
-    assert third.get(f"/runs/{run_id}").status_code == 403
+    assert third.get(f"/runs/{run_id}").status_code == 404
     member.api.patch(f"/runs/{run_id}", json={"visibility": "everyone"})
     assert third.get(f"/runs/{run_id}").status_code == 200
     assert visitors.clients["viewer"].get(f"/runs/{run_id}/metrics").status_code == 200

@@ -27,7 +27,6 @@ def lab(elsewhere: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     settings = {
         "RL_LAB_AUTH": "on",
         "RL_LAB_BCRYPT_COST": "4",
-        "RL_LAB_WARM_WORKERS": "0",
         "RL_LAB_OIDC_ISSUER": elsewhere.address,
         "RL_LAB_OIDC_ID": CLIENT_ID,
         "RL_LAB_OIDC_SECRET": CLIENT_SECRET,

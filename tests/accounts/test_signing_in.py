@@ -343,9 +343,7 @@ def test_the_audit_log_tells_who_did_what(admin: Someone, member: Someone) -> No
 def test_a_server_on_the_network_wants_its_setup_code_and_then_invitations(
     start_server: Callable[..., LabServer],
 ) -> None:
-    lab = start_server(
-        RL_LAB_HOST="0.0.0.0", RL_LAB_BCRYPT_COST="4", RL_LAB_WARM_WORKERS="0"
-    )  # fmt: skip
+    lab = start_server(RL_LAB_HOST="0.0.0.0", RL_LAB_BCRYPT_COST="4")
     printed = []
     assert lab.process.stdout is not None
     wait_until(lambda: "Set-up code" in printed_line(lab, printed))

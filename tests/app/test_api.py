@@ -364,8 +364,10 @@ def test_a_stream_beyond_the_file_is_told_so(server: LabServer, finished: dict[s
 
 def test_the_event_log_can_be_followed(server: LabServer, finished: dict[str, Any]) -> None:
     with server.stream(f"/runs/{finished['id']}/events/stream") as stream:
-        events = list(stream)
+        *events, end = list(stream)
 
+    assert end["event"] == "end"
+    assert json.loads(end["data"])["status"] == "completed"
     assert {event["event"] for event in events} == {"log"}
     assert json.loads(events[-1]["data"])["event_type"] == "completed"
     assert [json.loads(event["data"])["message"] for event in events] == server.messages(

@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.fixture
 def finder(tmp_path: Path) -> EnvironmentFinder:
-    return EnvironmentFinder(RunsFolder(tmp_path), WorkerPool(warm=0, memory_mb=1_000, helpers=0))
+    return EnvironmentFinder(RunsFolder(tmp_path), WorkerPool(memory_mb=1_000, helpers=0))
 
 
 async def test_what_is_not_there_is_looked_for_once(

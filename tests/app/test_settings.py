@@ -51,8 +51,8 @@ def test_a_wrong_flag_says_what_is_allowed(flags: list[str], sentence: str) -> N
 
 
 def test_a_wrong_variable_is_named() -> None:
-    with pytest.raises(SettingsError, match="RL_LAB_WARM_WORKERS must be a number from 0"):
-        read_settings([], {"RL_LAB_WARM_WORKERS": "-1"})
+    with pytest.raises(SettingsError, match="RL_LAB_CLIPS must be a number from 0"):
+        read_settings([], {"RL_LAB_CLIPS": "-1"})
     with pytest.raises(SettingsError, match="RL_LAB_BROWSER must be 0 or 1"):
         read_settings([], {"RL_LAB_BROWSER": "yes"})
     with pytest.raises(SettingsError, match="RL_LAB_DATABASE must look like sqlite") as raised:

@@ -4,7 +4,6 @@ import zipfile
 from typing import Any
 
 import pytest
-from stable_baselines3 import DQN, PPO
 
 from tests.lab_server import LabServer
 
@@ -13,15 +12,6 @@ pytestmark = pytest.mark.slow
 HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\n"
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 TERMS = HEAD + "    return {'alive': 1, 'upright': -abs(next_obs.pole_angle)}\n"
-STATEFUL = """
-class Reward:
-    def reset(self):
-        self.last = 0.0
-
-    def __call__(self, obs, action, next_obs, reward, terminated, truncated, info):
-        change, self.last = self.last - abs(next_obs[2]), abs(next_obs[2])
-        return {"change": change, "alive": 0.1}
-"""
 
 
 def train(lab: LabServer, code: str, **wishes: Any) -> dict[str, Any]:
@@ -167,47 +157,6 @@ def test_the_lab_goes_on_after_code_that_ends_its_worker(server: LabServer) -> N
 
     assert train(server, code)["status"] == "failed"
     assert server.train(total_timesteps=500)["status"] == "completed"
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "values", "steps", "more"),
-    [
-        ("PPO", SMALL, 60_000, {"wrappers": {"normalize_reward": True}}),
-        ("PPO", SMALL, 12_000, {"engine": "sb3", "n_envs": 3, "wrappers": {"frame_skip": 2}}),
-        ("DQN", {"learning_starts": 200, "net_arch": [16], "batch_size": 32}, 8_000, {}),
-    ],
-)
-def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
-    server: LabServer, algorithm: str, values: dict[str, Any], steps: int, more: dict[str, Any]
-) -> None:
-    wishes = {"algorithm": algorithm, "hyperparameters": values, "total_timesteps": steps, **more}
-    whole = train(server, STATEFUL, seed=4, **wishes)
-    assert whole["status"] == "completed", whole["error"]
-
-    run = server.create(reward_code=STATEFUL, seed=4, start=True, **wishes)
-    server.wait_for_steps(run["id"], steps // 4)
-    server.api.post(f"/runs/{run['id']}/stop")
-    assert server.wait_for(run["id"], "stopped", "completed")["status"] == "stopped"
-    server.api.post(f"/runs/{run['id']}/resume")
-    resumed = server.wait_for(run["id"], "completed", "failed")
-
-    assert resumed["status"] == "completed", resumed["error"]
-    first, second = (
-        {"PPO": PPO, "DQN": DQN}[algorithm]
-        .load(io.BytesIO(server.api.get(f"/runs/{one['id']}/artifacts/model.zip").content))
-        .policy.state_dict()
-        for one in (whole, run)
-    )
-    assert all((first[name] == second[name]).all() for name in first)
-    told = [
-        [
-            (e["reward"], e["shaped_reward"], e["terms"])
-            for e in lines_of(server, one)
-            if "terms" in e
-        ]
-        for one in (whole, run)
-    ]
-    assert told[0] == told[1]
 
 
 def test_evaluations_and_solving_keep_to_the_untouched_reward(server: LabServer) -> None:

@@ -257,6 +257,21 @@ def test_the_terms_of_a_reward_are_lines_of_one_chart(visitor: Visit, server: La
     assert rows[1].endswith("1,-0.1")
 
 
+def test_pointing_at_a_chart_moves_nothing(visitor: Visit, long_run: str) -> None:
+    page = visitor.open(f"/runs/{long_run}")
+    box = plot(page, "Losses").bounding_box()
+    assert box is not None
+    wait_for_answer(page)
+    tops = """[...document.querySelectorAll('.lab-curve, .lab-curve-plot, .lab-panel')]
+        .map(e => Math.round(e.getBoundingClientRect().top + scrollY))"""
+    before = page.evaluate(tops)
+
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 80)
+
+    expect(figure(page, "Losses").locator("b").first).not_to_be_empty()
+    assert page.evaluate(tops) == before
+
+
 def test_losses_can_be_brought_to_one_scale(visitor: Visit, long_run: str) -> None:
     page = visitor.open(f"/runs/{long_run}")
     plot(page, "Losses")

@@ -118,7 +118,7 @@ def test_train_test_watch_the_video_and_go_back(visitor: Visit, tmp_path: Path) 
 def test_there_is_nothing_to_test_in_an_empty_lab(
     browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with LabServer(tmp_path_factory.mktemp("empty"), free_port(), RL_LAB_WARM_WORKERS="0") as empty:
+    with LabServer(tmp_path_factory.mktemp("empty"), free_port()) as empty:
         visit = Visit(browser, empty)
         page = visit.open("/train")
 

@@ -1,11 +1,25 @@
+import io
+import os
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from tests.lab_server import run_main_to_its_end
+from app.cli import run_command
 
 SMALL = ("--set", "n_steps=64", "--set", "net_arch=8", "--n-envs", "2", "--timesteps", "2000")
+
+
+def run_here(*flags: str, **settings: str) -> tuple[int, str]:
+    """Run a command in this process, which has imported everything; return code and output."""
+    said = io.StringIO()
+    environment = {"RL_LAB_CLIPS": "0", **settings}
+    with patch.dict(os.environ, environment), redirect_stdout(said), redirect_stderr(said):
+        code = run_command(flags)
+    return code, said.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +31,13 @@ class TrainedLab:
     output: str
 
     @property
-    def run_ids(self) -> list[str]:
+    def run_ids(self) -> Sequence[str]:
         """As the first lines announce them, in the order of seeds."""
         lines = self.output.splitlines()[:2]
         return [line.rpartition(" ")[2] for line in lines]
 
     def command(self, *flags: str) -> tuple[int, str]:
-        return run_main_to_its_end(*flags, within=150, RL_LAB_RUNS=str(self.folder))
+        return run_here(*flags, RL_LAB_RUNS=str(self.folder))
 
 
 @pytest.fixture(scope="session")
@@ -31,5 +45,5 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainedLab:
     folder = tmp_path_factory.mktemp("trained-by-command")
     wrappers = ("--wrapper", "normalize_observation=true", "--wrapper", "action_noise=0.1")
     flags = ("CartPole-v1", "--algorithm", "ppo", "--seeds", "7,3", *SMALL, *wrappers)
-    code, output = run_main_to_its_end("train", *flags, within=150, RL_LAB_RUNS=str(folder))
+    code, output = run_here("train", *flags, RL_LAB_RUNS=str(folder))
     return TrainedLab(folder, code, output)

@@ -11,8 +11,8 @@ from stable_baselines3 import PPO
 
 from app.cli.progress import Bars
 from storage.records import Progress, RunRecord, RunStatus
-from tests.cli.conftest import TrainedLab
-from tests.lab_server import end, run_main_to_its_end, start_main, wait_until
+from tests.cli.conftest import TrainedLab, run_here
+from tests.lab_server import end, start_main, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +132,7 @@ def test_ctrl_c_stops_a_training_and_keeps_its_model_and_the_best_one(
     assert re.search(rf"^{run.name} +\d+  stopped ", output, re.M)
     PPO.load(run / "model.zip", device="cpu")
 
-    code, told = run_main_to_its_end(
+    code, told = run_here(
         "evaluate", "latest", "--checkpoint", "best", "--episodes", "10", RL_LAB_RUNS=str(tmp_path)
     )
     assert code == 0, told
@@ -154,12 +154,12 @@ def test_a_second_ctrl_c_ends_at_once_and_the_next_command_says_what_happened(
 
     assert process.returncode in {130, 143}
     assert "Ended at once." in output
-    listed = run_main_to_its_end("runs", RL_LAB_RUNS=str(tmp_path))[1]
+    listed = run_here("runs", RL_LAB_RUNS=str(tmp_path))[1]
     assert only_run(tmp_path).name in listed
 
 
 def test_a_run_that_fails_is_named_with_its_reason_and_exit_code_1(tmp_path: Path) -> None:
-    code, output = run_main_to_its_end(
+    code, output = run_here(
         *("train", "CartPole-v1", "--wrapper", 'randomize={"moon": [1, 2]}'),
         RL_LAB_RUNS=str(tmp_path),
     )
@@ -174,13 +174,13 @@ def test_what_waited_before_keeps_waiting(tmp_path: Path, start: Start) -> None:
     process.kill()
     process.communicate()
 
-    code, output = run_main_to_its_end(
+    code, output = run_here(
         *("train", "CartPole-v1", "--timesteps", "64", "--workers", "1"),
         *("--set", "n_steps=64", "--n-envs", "1", "--runs-dir", str(tmp_path)),
     )
 
     assert code == 0, output
-    listed = run_main_to_its_end("runs", "--json", RL_LAB_RUNS=str(tmp_path))[1]
+    listed = run_here("runs", "--json", RL_LAB_RUNS=str(tmp_path))[1]
     statuses = sorted(run["status"] for run in json.loads(listed))
     assert statuses == ["completed", "interrupted", "queued"]
 
@@ -189,15 +189,15 @@ def test_a_folder_that_another_lab_uses_is_refused(tmp_path: Path, start: Start)
     start("train", *ENDLESS)
     wait_for_metrics(tmp_path, "reward")
     for command in (("train", "CartPole-v1"), ("evaluate", "latest")):
-        code, output = run_main_to_its_end(*command, RL_LAB_RUNS=str(tmp_path))
+        code, output = run_here(*command, RL_LAB_RUNS=str(tmp_path))
         assert code == 2
         assert "is in use by another server" in output
         assert len(output.splitlines()) == 1
 
-    code, output = run_main_to_its_end("runs", "--json", RL_LAB_RUNS=str(tmp_path))
+    code, output = run_here("runs", "--json", RL_LAB_RUNS=str(tmp_path))
     assert code == 0
     assert json.loads(output)[0]["status"] == "running"
-    code, output = run_main_to_its_end(
+    code, output = run_here(
         "export", "latest", "--to", str(tmp_path / "b.zip"), RL_LAB_RUNS=str(tmp_path)
     )
     assert code == 0, output

@@ -1,6 +1,6 @@
 """Rewards tried on recorded episodes, in real workers."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from app.rewards.recordings import Recordings
 from app.rewards.report import RewardReport
 from app.rewards.templates.catalogue import templates_for
 from app.rewards.verdict import judge
-from app.training.spare import SpareWorker
 from app.training.workers import WorkerPool
 from app.worker.messages import RewardChecked
 from app.worker.rewards import WrittenReward
@@ -32,14 +31,13 @@ class Checks:
     """What `RewardLab` does after the static check, without asking who asks."""
 
     def __init__(self, folder: Path) -> None:
-        self.pool = WorkerPool(warm=0, memory_mb=2_048, helpers=2)
-        self.spare = SpareWorker(lambda: self.pool.start_light("checker"))
+        self.pool = WorkerPool(memory_mb=2_048, helpers=2)
         self.recordings = Recordings(RunsFolder(folder), self.pool)
 
     async def found(self, env_id: str, code: str) -> RewardChecked | Problem:
         spec = CATALOGUE[env_id]
         recording = await self.recordings.get(spec, {})
-        return await DryRun(self.spare).of(code, spec, recording)
+        return await DryRun(self.pool).of(code, spec, recording)
 
     async def report(self, env_id: str, code: str) -> RewardReport:
         found = await self.found(env_id, code)
@@ -59,10 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def checks(folder: Path) -> AsyncIterator[Checks]:
-    made = Checks(folder)
-    yield made
-    await made.spare.close()
+def checks(folder: Path) -> Checks:
+    return Checks(folder)
 
 
 CLEAN = {
@@ -190,7 +186,7 @@ async def test_episodes_are_recorded_once(checks: Checks, monkeypatch: pytest.Mo
     spec = CATALOGUE["CartPole-v1"]
     first = await checks.recordings.get(spec, {})
     refuse: Callable[..., None] = lambda: pytest.fail("recorded again")  # noqa: E731
-    monkeypatch.setattr(checks.pool, "start_light", refuse)
+    monkeypatch.setattr(checks.pool, "start", refuse)
     assert await checks.recordings.get(spec, {}) == first
     assert not first.startswith(b"\x80")
 
@@ -262,7 +258,6 @@ async def test_a_check_pays_what_a_training_pays(checks: Checks) -> None:
 )
 async def test_every_template_passes(checks: Checks, env_id: str) -> None:
     for template in templates_for(CATALOGUE[env_id]):
-        checks.spare.prepare()
         report = await checks.report(env_id, template.code)
         assert report.hackable_by == [], template.name
         assert report.rank_agreement is not None

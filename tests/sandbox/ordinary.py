@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.training.backend import _environment
+from app.training.worker_process import worker_environment
 from app.worker import boot_path, framing, messages, orders
 from tests.sandbox.arena import MEMORY_MB, Outcomes, read
 
@@ -68,25 +68,34 @@ def bystander() -> Iterator[int]:
 
 def attack(python: Path, code: str) -> Outcomes:
     """Give code to a locked worker of an ordinary user."""
+    worker = start_worker(python)
+    ask(worker, orders.Describe(env_id="custom/attack-v1", env_code=code))
+    return read(worker.communicate(timeout=60)[1].decode())
+
+
+def start_worker(python: Path) -> subprocess.Popen[bytes]:
+    """Spawn a worker of an ordinary user; it has to be locked down."""
     worker = subprocess.Popen(
-        [python, "-I", "-B", boot_path(), "painter", str(MEMORY_MB)],
+        [python, "-I", "-B", boot_path(), "worker", str(MEMORY_MB)],
         user=nobody(),
         group=nobody(),
         extra_groups=[],
         cwd="/",
-        env=_environment(),
+        env=worker_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert worker.stdin is not None
     assert worker.stdout is not None
-    order = orders.Describe(env_id="custom/attack-v1", env_code=code)
     locked = framing.read(worker.stdout.fileno())[1]
     assert b"landlock" in locked
     assert b"seccomp" in locked
-    framing.read(worker.stdout.fileno())
-    framing.write(worker.stdin.fileno(), messages.encode(order))
-    # Its answer first: a worker whose line is closed ends.
-    framing.read(worker.stdout.fileno())
-    return read(worker.communicate(timeout=60)[1].decode())
+    return worker
+
+
+def ask(worker: subprocess.Popen[bytes], job: orders.Job) -> bytes:
+    """Give the worker a job and return its answer."""
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    framing.write(worker.stdin.fileno(), messages.encode(job))
+    return framing.read(worker.stdout.fileno())[1]

@@ -15,8 +15,7 @@ async def test_one_of_each_family_is_made_played_and_drawn_behind_the_lock() -> 
     installed = [spec.id for spec in FIRST_OF_EACH if spec.is_installed]
     worker = LocalWorker(memory_mb=2_000)
     try:
-        await worker.start("painter")
-        assert isinstance(await worker.receive(), messages.Ready)
+        await worker.start()
         worker.send(messages.encode(orders.Picture(env_ids=tuple(installed))))
         drawn = {env_id: len(await receive_picture(worker)) for env_id in installed}
     finally:

@@ -1,6 +1,5 @@
 import json
 import os
-import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.training.sandbox_check import SandboxLevel, _level, check_sandbox
-from app.worker import boot_path, canary, framing, seccomp
+from app.worker import boot_path, canary, orders, seccomp
+from tests.sandbox import ordinary
+from tests.sandbox.arena import MEMORY_MB
 
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can lock workers down")
 
@@ -70,36 +71,17 @@ def test_the_same_attacks_succeed_without_the_lock(tmp_path: Path) -> None:
 @LINUX_ONLY
 @pytest.mark.skipif(os.getuid() != 0, reason="the other tests already run as an ordinary user")
 def test_an_ordinary_user_s_worker_is_locked_in_as_well(tmp_path: Path) -> None:
-    python = Path("/usr/bin/python3")
-    nobody = pwd.getpwnam("nobody").pw_uid
-    readable = subprocess.run(
-        [python, "-c", "import os,sys; sys.exit(not os.access(sys.argv[1], os.R_OK))", boot_path()],
-        user=nobody,
-        check=False,
-    )
-    if not python.exists() or readable.returncode:
-        pytest.skip("NOT TESTED AS AN ORDINARY USER: nobody may not read this folder")
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)
+    python = ordinary.python_of_the_system(tmp_path / "python")
+    if isinstance(python, str):
+        pytest.skip(f"NOT TESTED AS AN ORDINARY USER: {python}")
     target = make_canary(tmp_path)
-    worker = subprocess.Popen(
-        [python, "-I", "-B", boot_path(), "canary", "256"],
-        user=nobody,
-        group=nobody,
-        cwd="/",
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert worker.stdin is not None
-    assert worker.stdout is not None
+    ordinary.open_to_everybody(tmp_path)
+    worker = ordinary.start_worker(python)
+    job = orders.CheckSandbox(canary=str(target), lab_pid=os.getpid(), memory_mb=MEMORY_MB)
 
-    locked = json.loads(framing.read(worker.stdout.fileno())[1])
-    order = {"canary": str(target), "lab_pid": os.getpid(), "memory_mb": 256}
-    framing.write(worker.stdin.fileno(), framing.pack(framing.JSON, json.dumps(order).encode()))
-    doors = json.loads(framing.read(worker.stdout.fileno())[1])
+    doors = json.loads(ordinary.ask(worker, job))
     worker.communicate()
 
-    assert "seccomp" in locked["layers"]
     assert doors["open"] == []
 
 

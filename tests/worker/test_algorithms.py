@@ -47,8 +47,7 @@ def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> orders
 
 async def start() -> LocalWorker:
     worker = LocalWorker(memory_mb=2_048)
-    await worker.start("learner")
-    assert isinstance(await worker.receive(), messages.Ready)
+    await worker.start()
     return worker
 
 

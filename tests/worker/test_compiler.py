@@ -9,9 +9,9 @@ pytestmark = pytest.mark.slow
 
 TRAINING = """
 import sys
-from app.worker.compiler import import_torch_without_compiler
+from app.worker.compiler import import_torch
 
-import_torch_without_compiler()
+import_torch()
 
 import torch
 from stable_baselines3 import PPO

@@ -26,16 +26,15 @@ ONE_OF_EACH_FAMILY = {
 OWN = ("GridWorld-v0", "GaussianBandit-v0", "BernoulliBandit-v0", "ContextualBandit-v0")
 
 
-async def start(role: str) -> LocalWorker:
+async def start() -> LocalWorker:
     worker = LocalWorker(memory_mb=2_048)
-    await worker.start(role)  # type: ignore[arg-type]
-    assert isinstance(await worker.receive(), messages.Ready)
+    await worker.start()
     return worker
 
 
 @pytest.fixture
 async def painter() -> AsyncIterator[LocalWorker]:
-    worker = await start("painter")
+    worker = await start()
     yield worker
     worker.kill()
     await worker.wait()
@@ -76,7 +75,7 @@ async def test_every_family_trains_in_a_locked_worker(env_id: str) -> None:
         n_envs=2,
         hyperparameters=SMALL,
     )
-    worker = await start("learner")
+    worker = await start()
 
     worker.send(messages.encode(RunConfig.from_request(request).job()))
     heard = await hear_to_the_end(worker)

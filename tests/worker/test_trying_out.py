@@ -46,8 +46,7 @@ class Trying:
 @pytest.fixture
 async def trying() -> AsyncIterator[Trying]:
     worker = LocalWorker(memory_mb=2_048)
-    await worker.start("painter")
-    assert isinstance(await worker.receive(), messages.Ready)
+    await worker.start()
     yield Trying(worker)
     worker.kill()
     await worker.wait()
@@ -55,8 +54,7 @@ async def trying() -> AsyncIterator[Trying]:
 
 async def another() -> Trying:
     worker = LocalWorker(memory_mb=2_048)
-    await worker.start("painter")
-    await worker.receive()
+    await worker.start()
     return Trying(worker)
 
 

@@ -36,8 +36,7 @@ def job(**wishes: Any) -> orders.Train:
 @pytest.fixture
 async def worker() -> AsyncIterator[LocalWorker]:
     started = LocalWorker(memory_mb=2_048)
-    await started.start("learner")
-    assert isinstance(await started.receive(), messages.Ready)
+    await started.start()
     yield started
     started.kill()
     await started.wait()
@@ -108,8 +107,7 @@ async def test_the_same_seed_gives_the_same_training() -> None:
     models = []
     for _ in range(2):
         one = LocalWorker(memory_mb=2_048)
-        await one.start("learner")
-        await one.receive()
+        await one.start()
         one.send(messages.encode(job(seed=5, total_timesteps=600, hyperparameters=SMALL)))
         models.append(PPO.load(io.BytesIO(model_of(await hear_to_the_end(one)))))
         one.kill()
@@ -179,8 +177,7 @@ async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
     while not isinstance(said, HandedOut):
         said = await worker.receive()
     viewer = LocalWorker(memory_mb=2_048)
-    await viewer.start("learner")
-    await viewer.receive()
+    await viewer.start()
 
     order = orders.View(setup=training.setup, fps=15)
     viewer.send(messages.encode(order) + said.frame)
@@ -226,7 +223,7 @@ async def test_nothing_of_the_server_s_environment_reaches_a_worker(
 ) -> None:
     monkeypatch.setenv("RL_LAB_SECRET", "s3cr3t")
     started = LocalWorker(memory_mb=512)
-    await started.start("painter")
+    await started.start()
 
     with open(f"/proc/{started.pid}/environ", "rb") as file:  # noqa: ASYNC230, PTH123
         environment = file.read()
@@ -272,7 +269,7 @@ class _Talker(LocalWorker):
         framing.pack(b"J", b"\x80\x04pickle"),
         framing.pack(b"J", b'{"t":"progressed","timesteps":1e999}'),
         framing.pack(b"J", b'{"t":"finished","reason":"because"}'),
-        framing.pack(b"J", b'{"t":"ready","more":1}'),
+        framing.pack(b"J", b'{"t":"alive","more":1}'),
         framing.pack(b"J", b'{"t":"measured","lines":[{"reward":1.0}]}'),
         framing.pack(b"J", b'{"t":"started","timesteps":-1}'),
         framing.pack(b"J", b'{"t":"started","timesteps":100000000000000000000}'),
@@ -296,7 +293,7 @@ async def test_half_a_frame_is_a_lost_worker() -> None:
 
 
 async def test_a_flood_of_messages_is_read_slowly() -> None:
-    flood = _Talker(*[messages.encode(messages.Ready())] * 1_000)
+    flood = _Talker(*[messages.encode(messages.Alive())] * 1_000)
     clock = asyncio.get_running_loop()
 
     began = clock.time()

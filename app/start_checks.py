@@ -1,0 +1,47 @@
+"""What can be wrong before anything is imported that takes seconds: flags, variables, the port."""
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from app.errors import SettingsError
+from app.settings import Settings, read_settings
+
+_REFUSED = 2
+
+
+def settings_or_exit(arguments: Sequence[str]) -> Settings:
+    """Return settings that work here, or say in one sentence why not and exit with 2."""
+    try:
+        settings = read_settings(arguments, os.environ)
+        _check_port(settings)
+    except SettingsError as error:
+        refuse(str(error))
+    return settings
+
+
+def refuse(sentence: str) -> NoReturn:
+    """Say why the server does not start, and end."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.exit(_REFUSED)
+
+
+def _check_port(settings: Settings) -> None:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        # As the server will: a port that an ended server left behind is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            reason = (
+                "is in use"
+                if error.errno == errno.EADDRINUSE
+                else f"can't be used ({error.strerror})"
+            )
+            raise SettingsError(
+                f"Port {settings.port} on {settings.host} {reason}. Choose another with --port."
+            ) from None

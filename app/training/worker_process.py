@@ -1,0 +1,320 @@
+"""Start the process of a worker: forked where that is safe, spawned elsewhere."""
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from asyncio import IncompleteReadError, StreamReader, StreamReaderProtocol, StreamWriter
+from contextlib import suppress
+from functools import cache
+from typing import IO, Protocol
+
+from app.tasks import Tasks
+from app.worker import boot_path
+from app.worker.fork_protocol import NOT_ALONE, PID, REQUEST
+
+_READ_LIMIT = 1 << 20
+_PR_SET_CHILD_SUBREAPER = 36
+_FORK_WITHIN_S = 120.0
+"""The first worker waits until everything is imported, on a busy machine for long."""
+_END_WITHIN_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class ForkError(Exception):
+    """The fork server gave no worker."""
+
+
+class CannotForkError(ForkError):
+    """What is installed here can't be imported by a process that forks."""
+
+
+class WorkerProcess(Protocol):
+    """The process of a worker and its three pipes."""
+
+    stdin: StreamWriter | None
+    stdout: StreamReader | None
+    stderr: StreamReader | None
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, None while it runs; negative: the signal that ended it."""
+
+    async def wait(self) -> int:
+        """Wait for its end and return the exit code."""
+
+
+async def start_process(memory_mb: int) -> WorkerProcess:
+    """Start a worker, in an environment built from nothing.
+
+    Raises:
+        OSError, ForkError: if it can't be started.
+    """
+    server = fork_server()
+    if server.can_fork:
+        with suppress(CannotForkError):
+            return await server.fork(memory_mb)
+    return await asyncio.create_subprocess_exec(
+        *_command("worker", str(memory_mb)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd="/",
+        env=worker_environment(),
+        start_new_session=True,
+        limit=_READ_LIMIT,
+    )
+
+
+@cache
+def fork_server() -> "ForkServer":
+    """Return the fork server: one per process, because adopting orphans concerns all of it."""
+    return ForkServer()
+
+
+class ForkServer:
+    """The lab's side of the process that forks workers; it starts with the first request."""
+
+    def __init__(self) -> None:
+        self.can_fork = _is_fork_safe()
+        """Whether workers are forked; spawned ones take longer to start, and more memory."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+        self._tasks = Tasks()
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id; None before the first request."""
+        return None if self._process is None else self._process.pid
+
+    async def fork(self, memory_mb: int) -> WorkerProcess:
+        """Return the process of a new worker; a server that died is replaced.
+
+        Raises:
+            CannotForkError: if workers must be spawned here.
+            ForkError: if there is no way to get one.
+        """
+        forking = self._tasks.start(self._fork(memory_mb), name="fork a worker")
+        try:
+            process: WorkerProcess = await asyncio.shield(forking)
+        except asyncio.CancelledError:
+            # It is forked all the same, and stays a zombie unless somebody waits for its end.
+            forking.add_done_callback(_end_unwanted)
+            raise
+        return process
+
+    def close(self) -> None:
+        """End the server; its workers go on, and the next request starts a new one."""
+        if self._process is not None and self._requests is not None:
+            self._process.kill()
+            self._process.wait()
+            self._requests.close()
+        self._process = self._requests = None
+
+    async def _fork(self, memory_mb: int) -> "ForkedProcess":
+        for _ in range(2):
+            requests = self._running()
+            try:
+                async with asyncio.timeout(_FORK_WITHIN_S):
+                    return await ForkedProcess.ask_for(requests, memory_mb)
+            except TimeoutError:
+                self.close()
+            except (ConnectionError, IncompleteReadError):
+                await self._see_whether_it_ended()
+            except BlockingIOError:
+                break
+        raise ForkError("the fork server does not answer")
+
+    def _running(self) -> socket.socket:
+        """Return the line to the server; start it, or a new one in place of one that ended."""
+        code = None if self._process is None else self._process.poll()
+        if code is not None:
+            _log.warning("The fork server ended (exit code %d); a new one starts.", code)
+            self.close()
+        if self._requests is None:
+            self._start()
+        assert self._requests is not None
+        return self._requests
+
+    def _start(self) -> None:
+        # Workers are orphans of the server, and the lab adopts them: they don't end with it.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests.setblocking(False)
+        with theirs:
+            self._process = subprocess.Popen(
+                _command("fork-server"),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                env=worker_environment(),
+                start_new_session=True,
+            )
+
+    async def _see_whether_it_ended(self) -> None:
+        """Find out why a worker was not forked: its server may have died, or give none."""
+        assert self._process is not None
+        with suppress(subprocess.TimeoutExpired):
+            code = await asyncio.to_thread(self._process.wait, _END_WITHIN_S)
+            self.can_fork = code != NOT_ALONE
+        if not self.can_fork:
+            raise CannotForkError("the fork server can't be used here")
+
+
+class ForkedProcess:
+    """A process that the fork server forked and the lab adopted."""
+
+    def __init__(self, pipes: "_Pipes", pid: int) -> None:
+        self.stdin: StreamWriter | None = pipes.stdin
+        self.stdout: StreamReader | None = pipes.stdout
+        self.stderr: StreamReader | None = pipes.stderr
+        self.pid = pid
+        self.returncode: int | None = None
+        self._pidfd = os.pidfd_open(pid)
+        self._ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
+
+    @classmethod
+    async def ask_for(cls, requests: socket.socket, memory_mb: int) -> "ForkedProcess":
+        """Have the fork server fork a worker.
+
+        Raises:
+            ConnectionError, IncompleteReadError: if it is gone or can't.
+            BlockingIOError: if it doesn't take requests.
+        """
+        pipes = _Pipes()
+        try:
+            await pipes.open(requests, memory_mb)
+            (pid,) = PID.unpack(await pipes.stdout.readexactly(PID.size))
+            return cls(pipes, pid)
+        except BaseException:
+            # A worker whose lines are closed ends.
+            pipes.close()
+            raise
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    async def wait(self) -> int:
+        """Wait for its end and return the exit code; negative: the signal that ended it."""
+        await self._ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def _reap(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        _, status = os.waitpid(self.pid, 0)
+        self.returncode = os.waitstatus_to_exitcode(status)
+        self._ended.set()
+
+
+class _ReadsToTheEnd(StreamReaderProtocol):
+    """Closes its pipe at the end, which uvloop would keep open as if there were something to say."""
+
+    def eof_received(self) -> bool:
+        """Let the transport be closed."""
+        super().eof_received()
+        return False
+
+
+class _Pipes:
+    """The lab's ends of a worker's pipes."""
+
+    stdin: StreamWriter
+    stdout: StreamReader
+    stderr: StreamReader
+
+    def __init__(self) -> None:
+        self._transports: list[asyncio.BaseTransport] = []
+
+    async def open(self, requests: socket.socket, memory_mb: int) -> None:
+        """Make the pipes and send the worker's ends with the request."""
+        (commands, own_in), (own_out, frames), (own_err, printed) = (os.pipe() for _ in range(3))
+        theirs = [commands, frames, printed]
+        try:
+            self.stdin = await self._writer(own_in)
+            self.stdout = await self._reader(own_out)
+            self.stderr = await self._reader(own_err)
+            socket.send_fds(requests, [REQUEST.pack(memory_mb)], theirs)
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+
+    def close(self) -> None:
+        for transport in self._transports:
+            transport.close()
+
+    async def _reader(self, descriptor: int) -> StreamReader:
+        reader = StreamReader(_READ_LIMIT)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: _ReadsToTheEnd(reader), _file(descriptor, "rb")
+        )
+        self._transports.append(transport)
+        return reader
+
+    async def _writer(self, descriptor: int) -> StreamWriter:
+        loop = asyncio.get_running_loop()
+        # The protocol's reader is never used; it is there for its flow control.
+        transport, protocol = await loop.connect_write_pipe(
+            lambda: StreamReaderProtocol(StreamReader()),
+            _file(descriptor, "wb"),
+        )
+        self._transports.append(transport)
+        return StreamWriter(transport, protocol, None, loop)
+
+
+def _file(descriptor: int, mode: str) -> IO[bytes]:
+    """Return the file that a transport takes over, and that is closed with it once.
+
+    uvloop closes the file and then, by its number, the descriptor once more, which by that time may
+    be another thread's.
+    """
+    closes_by_number = type(asyncio.get_running_loop()).__module__.startswith("uvloop")
+    return os.fdopen(descriptor, mode, buffering=0, closefd=not closes_by_number)
+
+
+def _end_unwanted(forking: asyncio.Task[ForkedProcess]) -> None:
+    if not forking.cancelled() and forking.exception() is None:
+        forking.result().kill()
+
+
+def _is_fork_safe() -> bool:
+    """Whether this system forks processes with libraries loaded, and tells when they end."""
+    if sys.platform != "linux":
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
+
+
+def _command(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-B", str(boot_path()), *arguments)
+
+
+def worker_environment() -> dict[str, str]:
+    """Nothing of the server's own environment reaches a worker: secrets would stay readable."""
+    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/",
+        "SDL_VIDEODRIVER": "dummy",
+        "SDL_AUDIODRIVER": "dummy",
+        "PYGAME_HIDE_SUPPORT_PROMPT": "1",
+        "TORCHINDUCTOR_CACHE_DIR": "/",
+        **dict.fromkeys(one_thread, "1"),
+    }

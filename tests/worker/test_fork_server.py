@@ -1,0 +1,228 @@
+"""Workers that are forked: what they share with each other, and what they don't."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import uvloop
+
+from app.training import worker_process
+from app.training.backend import LocalWorker
+from app.training.worker_process import ForkServer, fork_server
+from app.worker import messages, orders
+from app.worker.fork_server import WORKER_NAME
+from tests.lab_server import is_alive, is_worker
+from tests.sandbox.arena import give_code
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only"),
+    pytest.mark.slow,
+]
+
+_SELF = """
+import json, os, random, signal, sys, threading
+import cv2, numpy as np, torch
+descriptors = []
+for number in range(256):
+    try:
+        os.fstat(number)
+    except OSError:
+        continue
+    descriptors.append(number)
+handlers = {s.name: repr(signal.getsignal(s)) for s in signal.Signals
+            if signal.getsignal(s) not in (signal.SIG_DFL, None)}
+print(json.dumps({
+    "pid": os.getpid(), "parent": os.getppid(), "group": os.getpgrp(), "session": os.getsid(0),
+    "descriptors": descriptors, "handlers": sorted(handlers), "torch": "torch" in sys.modules,
+    "chance": [random.random(), float(np.random.rand()), float(torch.rand(()))],
+    "environment": sorted(os.environ), "folder": os.getcwd(), "arguments": sys.argv[1:],
+}), flush=True)
+"""
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what only the kernel knows."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+async def describe_itself(worker: LocalWorker) -> dict[str, Any]:
+    """Let a worker tell what it inherited."""
+    await give_code(worker, _SELF)
+    worker.kill()
+    await worker.wait()
+    lines = [line for line in worker.printed.splitlines() if line.startswith('{"pid"')]
+    told: dict[str, Any] = json.loads(lines[-1])
+    return told
+
+
+@pytest.fixture
+async def worker() -> AsyncIterator[LocalWorker]:
+    started = LocalWorker(memory_mb=1_000)
+    await started.start()
+    yield started
+    started.kill()
+    await started.wait()
+
+
+@pytest.fixture
+def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
+    """A server that a test may harm."""
+    server = ForkServer()
+    monkeypatch.setattr(worker_process, "fork_server", lambda: server)
+    yield server
+    server.close()
+
+
+async def test_a_forked_worker_has_nothing_of_its_siblings() -> None:
+    first, second = [await describe_itself(LocalWorker(memory_mb=1_000)) for _ in range(2)]
+
+    for told in (first, second):
+        assert told["parent"] == os.getpid()
+        assert told["group"] == told["session"] == told["pid"]
+        # Commands, prints twice, frames.
+        assert told["descriptors"] == [0, 1, 2, 3]
+        assert told["folder"] == "/"
+    assert first["pid"] != second["pid"]
+    assert not set(first["chance"]) & set(second["chance"])
+
+
+async def test_a_forked_worker_is_like_a_spawned_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    forked = await describe_itself(LocalWorker(memory_mb=1_000))
+    monkeypatch.setattr(fork_server(), "can_fork", False)
+    spawned = await describe_itself(LocalWorker(memory_mb=1_000))
+
+    assert forked["arguments"] == ["fork-server"]
+    assert spawned["arguments"] == ["worker", "1000"]
+    for name in ("handlers", "environment", "folder", "descriptors"):
+        assert forked[name] == spawned[name], name
+
+
+async def test_the_server_has_one_thread_and_no_open_files(worker: LocalWorker) -> None:
+    server = psutil.Process(fork_server().pid)
+
+    assert server.num_threads() == 1
+    # Requests, nothing to print to, the lab's errors.
+    assert server.num_fds() == 3
+
+
+async def test_workers_go_on_when_their_server_dies(worker: LocalWorker) -> None:
+    first = fork_server().pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+
+    other = LocalWorker(memory_mb=1_000)
+    await other.start()
+    worker.send(messages.encode(orders.Describe(env_id="CartPole-v1")))
+    told = await worker.receive()
+    other.kill()
+    await other.wait()
+
+    assert isinstance(told, messages.Described)
+    assert fork_server().pid != first
+
+
+async def test_a_server_whose_imports_start_threads_is_not_used(
+    own_server: ForkServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    boot = tmp_path / "boot.py"
+    boot.write_text(
+        "import runpy, sys, threading, time\n"
+        "class Careless:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'torch':\n"
+        "            threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
+        "sys.meta_path.insert(0, Careless)\n"
+        f"runpy.run_path({str(worker_process.boot_path())!r}, run_name='__main__')\n"
+    )
+    monkeypatch.setattr(worker_process, "boot_path", lambda: boot)
+
+    spawned = LocalWorker(memory_mb=1_000)
+    locked = await spawned.start()
+    arguments = psutil.Process(spawned.pid).cmdline()
+    spawned.kill()
+    await spawned.wait()
+
+    assert not own_server.can_fork
+    assert arguments[-2:] == ["worker", "1000"]
+    assert "seccomp" in locked.layers
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_worker_that_ended_leaves_no_descriptor_open(
+    loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def start_and_end() -> None:
+        one = LocalWorker(memory_mb=1_000)
+        await one.start()
+        one.kill()
+        await one.wait()
+
+    async def count() -> int:
+        await start_and_end()
+        before = psutil.Process().num_fds()
+        for _ in range(3):
+            await start_and_end()
+        await until(lambda: psutil.Process().num_fds() <= before)
+        return psutil.Process().num_fds() - before
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert runner.run(asyncio.wait_for(count(), 60)) == 0
+
+
+async def test_a_worker_nobody_waits_for_any_more_leaves_no_zombie() -> None:
+    before = {child.pid for child in psutil.Process().children()}
+    starting = asyncio.ensure_future(LocalWorker(memory_mb=1_000).start())
+    await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+
+    await fork_server()._tasks.wait(30)
+    known = before | {fork_server().pid}
+    await until(lambda: {child.pid for child in psutil.Process().children()} <= known)
+
+
+async def test_a_worker_ends_with_the_lab_even_if_python_is_busy() -> None:
+    """The kernel ends it with its parent, which is the lab and not the fork server."""
+    code = (
+        "import asyncio, sys; sys.path.insert(0, sys.argv[1])\n"
+        "from tests.sandbox.arena import give_code\n"
+        "from app.training.backend import LocalWorker\n"
+        "async def main():\n"
+        "    worker = LocalWorker(memory_mb=1_000)\n"
+        "    asyncio.ensure_future(give_code(worker, "
+        "\"print('busy', flush=True)\\nsum(range(10**12))\"))\n"
+        "    while 'busy' not in worker.printed: await asyncio.sleep(0.01)\n"
+        "    print(worker.pid, flush=True)\n"
+        "    await asyncio.sleep(600)\n"
+        "asyncio.run(main())\n"
+    )
+    lab = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, str(Path.cwd()), stdout=asyncio.subprocess.PIPE
+    )
+    assert lab.stdout is not None
+    busy = psutil.Process(int(await lab.stdout.readline()))
+    assert is_worker(busy)
+    assert busy.name() == WORKER_NAME
+
+    lab.kill()
+    await lab.wait()
+
+    await until(lambda: not is_alive(busy))
+
+
+@pytest.mark.usefixtures("own_server")
+async def test_a_server_that_can_t_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that dies again and again is no reason to try for ever."""
+    monkeypatch.setattr(worker_process, "boot_path", lambda: Path("/nothing/there.py"))
+
+    with pytest.raises(Exception, match="the fork server does not answer"):
+        await LocalWorker(memory_mb=1_000).start()
