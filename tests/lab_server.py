@@ -210,7 +210,9 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], *, within: float = 30) -> None:
-    deadline = time.monotonic() + within
+    """Ask again and again, at first soon and then less often: to ask takes a processor, too."""
+    deadline, pause = time.monotonic() + within, 0.01
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.4 * pause, 0.2)

@@ -12,7 +12,11 @@ import time
 from pathlib import Path
 
 PARTS = {
-    "not browser and not soak": ("--numprocesses", "3", "--dist", "worksteal"),
+    # By file, so that the server of a file is started once; in order, so that short files come last.
+    "not browser and not soak": (
+        *("--numprocesses", "3", "--dist", "loadfile"),
+        "--no-loadscope-reorder",
+    ),
     "browser and not soak": ("--numprocesses", "2", "--dist", "loadfile"),
 }
 _FAILED = 1

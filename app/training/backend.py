@@ -21,8 +21,9 @@ FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
 
 _PATIENT = 15
 _STDERR_KEPT = 64 << 10
+_STDERR_BLOCK = 1 << 16
 _STDERR_EVERY_S = 0.02
-"""How long to rest after a whole block of prints: a flood waits, and the lab has better to do."""
+"""How long to rest after a whole block of prints: the lab has better to do than to read a flood."""
 _PRINTS_AT_ONCE = 32 << 20
 _PRINTS_PER_SECOND = 64 << 10
 """Whoever prints less on average may do so for ever."""
@@ -200,9 +201,10 @@ class LocalWorker:
     async def _keep_what_it_prints(self) -> None:
         assert self._process.stderr is not None
         began, total = time.monotonic(), 0
-        while part := await self._process.stderr.read(1 << 16):
-            if len(part) == 1 << 16:
-                await asyncio.sleep(_STDERR_EVERY_S)
+        while part := await self._process.stderr.read(_STDERR_BLOCK):
+            # A flood waits, however large its pieces are; ordinary prints don't.
+            if len(part) > _STDERR_BLOCK // 16:
+                await asyncio.sleep(_STDERR_EVERY_S * len(part) / _STDERR_BLOCK)
             total += len(part)
             if total > _PRINTS_AT_ONCE + (time.monotonic() - began) * _PRINTS_PER_SECOND:
                 self.verdict = f"it printed more than {_PRINTS_AT_ONCE >> 20} MiB; print less"

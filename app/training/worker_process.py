@@ -162,10 +162,10 @@ class ForkServer:
 
     async def _see_whether_it_ended(self) -> None:
         """Find out why a worker was not forked: its server may have died, or give none."""
-        assert self._process is not None
+        if (process := self._process) is None:
+            return  # Another request has seen it.
         with suppress(subprocess.TimeoutExpired):
-            code = await asyncio.to_thread(self._process.wait, _END_WITHIN_S)
-            self.can_fork = code != NOT_ALONE
+            self.can_fork = await asyncio.to_thread(process.wait, _END_WITHIN_S) != NOT_ALONE
         if not self.can_fork:
             raise CannotForkError("the fork server can't be used here")
 
@@ -221,7 +221,7 @@ class ForkedProcess:
 
 
 class _ReadsToTheEnd(StreamReaderProtocol):
-    """Closes its pipe at the end, which uvloop would keep open as if there were something to say."""
+    """Closes its pipe at the end; uvloop would keep it open, as a socket that can still send."""
 
     def eof_received(self) -> bool:
         """Let the transport be closed."""
