@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 PARTS = {
-    # By file, so that the server of a file is started once; in order, so that short files come last.
+    # By file, so that the server of a file starts once; in order, so that short files come last.
     "not browser and not soak": (
         *("--numprocesses", "3", "--dist", "loadfile"),
         "--no-loadscope-reorder",
