@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from stable_baselines3 import PPO
@@ -94,6 +95,39 @@ def test_a_tab_follows_a_run_that_another_one_starts(visit: Visit) -> None:
         timeout=_PATIENCE_MS
     )
     stop_training(starting)
+
+
+def pages_of(visit: Visit) -> list[psutil.Process]:
+    """Return the processes that run what is in tabs."""
+    assert visit.context.browser is not None
+    told = visit.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+    found = [one["id"] for one in told["processInfo"] if one["type"] == "renderer"]
+    return [psutil.Process(number) for number in found]
+
+
+def test_a_tab_in_the_background_is_up_to_date_when_it_comes_back(
+    visit: Visit, server: LabServer
+) -> None:
+    page = visit.open("/train")
+    run = server.create(total_timesteps=50_000_000, start=True)
+    feed = page.get_by_label("Live feed")
+    expect(feed.get_by_text("running", exact=True)).to_be_visible()
+
+    # As a browser does with tabs that nobody looks at.
+    asleep = pages_of(visit)
+    for one in asleep:
+        one.suspend()
+    try:
+        server.wait_for_steps(run["id"], 50_000)
+        server.api.post(f"/runs/{run['id']}/stop")
+        ended = server.wait_for(run["id"], "stopped")
+    finally:
+        for one in asleep:
+            one.resume()
+
+    expect(feed.get_by_text("stopped", exact=True)).to_be_visible()
+    mean = page.get_by_label("Metrics").locator(".lab-cell").filter(has_text="Mean reward")
+    expect(mean.locator(".lab-number")).to_have_text(f"{ended['latest']['mean_reward']:,.1f}")
 
 
 def counts(page: Page, selector: str) -> Any:
