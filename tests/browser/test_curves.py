@@ -271,6 +271,17 @@ def test_pointing_at_a_chart_moves_nothing(visitor: Visit, long_run: str) -> Non
     expect(figure(page, "Losses").locator("b").first).not_to_be_empty()
     assert page.evaluate(tops) == before
 
+    distance = """document.querySelector('.lab-curves-box').getBoundingClientRect().top
+        - document.querySelector('.lab-bars').getBoundingClientRect().top"""
+    # Here the hint has one line, and the words of an episode have two.
+    page.set_viewport_size({"width": 560, "height": 900})
+    before = page.evaluate(distance)
+
+    page.locator(".lab-bars").hover()
+
+    expect(page.locator(".lab-bars-words")).to_contain_text("steps long")
+    assert page.evaluate(distance) == before
+
 
 def test_losses_can_be_brought_to_one_scale(visitor: Visit, long_run: str) -> None:
     page = visitor.open(f"/runs/{long_run}")
