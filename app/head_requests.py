@@ -6,8 +6,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.tasks import Tasks
 
-_STREAM = b"text/event-stream"
-
 
 class HeadRequests:
     """Pure ASGI: answers HEAD by asking for GET; the server itself leaves the body out."""
@@ -20,28 +18,28 @@ class HeadRequests:
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._inner(scope, receive, send)
             return
-        stream_began = asyncio.Event()
+        head_sent = asyncio.Event()
 
         async def watched(message: Message) -> None:
             await send(message)
-            if _begins_stream(message):
+            if _has_open_end(message):
                 await send({"type": "http.response.body", "body": b""})
-                stream_began.set()
+                head_sent.set()
 
         async def answer() -> None:
             await self._inner({**scope, "method": "GET"}, receive, watched)
 
         tasks = Tasks()
         answering = tasks.start(answer(), name="answer HEAD")
-        streaming = tasks.start(stream_began.wait(), name="wait for a stream")
+        waiting = tasks.start(head_sent.wait(), name="wait for the head of a stream")
         try:
-            # A stream never ends by itself; all else does.
-            await asyncio.wait({answering, streaming}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answering, waiting}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await tasks.cancel()
 
 
-def _begins_stream(message: Message) -> bool:
+def _has_open_end(message: Message) -> bool:
+    """Whether an answer begins whose body may take long, or has no end at all."""
     if message["type"] != "http.response.start":
         return False
-    return bool(dict(message["headers"]).get(b"content-type", b"").startswith(_STREAM))
+    return b"content-length" not in dict(message["headers"])

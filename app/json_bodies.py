@@ -4,6 +4,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.early_answers import refuse_early
 
+_LARGEST = 1 << 20
+"""What is longer is no JSON that any route takes, and must not be held in memory."""
 _HARMLESS = 32 << 10
 """A body of so many bytes can't have enough values to matter."""
 _MOST_VALUES = 4_000
@@ -23,7 +25,7 @@ class JsonBodies:
             return
         received = await _read_body(receive)
         body = b"".join(message.get("body", b"") for message in received)
-        if len(body) > _HARMLESS and has_too_many_values(body):
+        if _HARMLESS < len(body) <= _LARGEST and has_too_many_values(body):
             await refuse_early(scope, receive, send, (422, "too_many_values", _TOO_MANY))
             return
         await self._inner(scope, _replaying(received, receive), send)
@@ -44,9 +46,11 @@ def _is_json(scope: Scope) -> bool:
 
 
 async def _read_body(receive: Receive) -> list[Message]:
-    messages = [await receive()]
-    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body", False):
+    """Return the messages of a body, or as many as are enough to know that it is too long."""
+    messages, size = [await receive()], 0
+    while messages[-1].get("more_body", False) and size <= _LARGEST:
         messages.append(await receive())
+        size += len(messages[-1].get("body", b""))
     return messages
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from app.accounts.errors import HiddenError
+from app.accounts.errors import AccessError, HiddenError
 from app.api.dependencies import TheTrainer
 from app.api.errors import ErrorAnswer, refuse_socket
 from app.tasks import Tasks
@@ -49,8 +49,9 @@ async def frames(
     """Send the newest pictures, each after the one before was thanked for with `ack`."""
     try:
         feed = await trainer.feed(run_id)
-    except (RunNotFoundError, HiddenError) as error:
-        await refuse_socket(socket, UNKNOWN, str(error))
+    except (RunNotFoundError, AccessError) as error:
+        is_hidden = isinstance(error, RunNotFoundError | HiddenError)
+        await refuse_socket(socket, UNKNOWN if is_hidden else _FOREIGN, str(error))
         return
     await socket.accept()
     with feed.frames.looking():

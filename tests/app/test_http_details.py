@@ -4,10 +4,11 @@ import json
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from app.json_bodies import has_too_many_values
+from app.json_bodies import JsonBodies, has_too_many_values
 from tests.accounts.people import Someone, code_of, newcomer
 from tests.lab_server import LabServer
 
@@ -160,6 +161,30 @@ def test_commas_in_a_text_are_no_values() -> None:
     code = json.dumps({"code": 'x = ["a", \\"b\\"]\n' * 60_000}).encode()
 
     assert not has_too_many_values(code)
+
+
+async def test_a_body_that_is_too_long_is_not_held_in_memory() -> None:
+    """A bundle may have 512 MiB, whatever its sender calls it."""
+    asked, before_inner = 0, []
+
+    async def receive() -> Message:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b" " * (1 << 16), "more_body": asked < 400}
+
+    async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+        before_inner.append(asked)
+        while (await receive())["more_body"]:
+            pass
+
+    async def send(_: Message) -> None:
+        pytest.fail("nothing is refused here")
+
+    scope = {"type": "http", "headers": [(b"content-type", b"application/json")]}
+    await JsonBodies(inner)(scope, receive, send)
+
+    assert before_inner[0] < 20
+    assert asked == 400
 
 
 def test_a_run_without_an_episode_or_an_update_still_has_a_line(server: LabServer) -> None:
