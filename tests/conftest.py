@@ -43,7 +43,8 @@ def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A real server process that tests share; those that harm it start their own."""
     folder = tmp_path_factory.mktemp("shared-lab")
-    with LabServer(folder, free_port(), RL_LAB_WORKERS="1") as lab:
+    # A page that was left keeps its preview for a moment: the next test finds a place all the same.
+    with LabServer(folder, free_port(), RL_LAB_WORKERS="1", RL_LAB_VIEWERS="8") as lab:
         yield lab
 
 

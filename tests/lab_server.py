@@ -1,6 +1,5 @@
 """A lab in a process of its own, driven over its API as any program would."""
 
-import os
 import shutil
 import signal
 import ssl
@@ -17,8 +16,8 @@ import httpx
 import psutil
 
 from app.worker.fork_server import WORKER_NAME
+from tests.server_forks import ROOT, fork_server, shell_variables
 
-ROOT = Path(__file__).parent.parent
 ENDS = {"completed", "stopped", "failed", "interrupted"}
 
 # The same pictures of environments for every lab that a test session starts: to draw them takes
@@ -36,7 +35,8 @@ class LabServer:
         self._environment = _environment(
             RL_LAB_RUNS=str(folder), RL_LAB_PORT=str(port), RL_LAB_BROWSER="0", **settings
         )
-        self.process: subprocess.Popen[str]
+        self.process: psutil.Process
+        self._output = folder.with_name(f"{folder.name}.output")
 
     def __enter__(self) -> Self:
         return self.start()
@@ -46,12 +46,19 @@ class LabServer:
 
     def start(self) -> Self:
         _copy_pictures(Path(_PICTURES.name), self.folder / ".previews")
-        self.process = run_main(env=self._environment)
+        self._output.parent.mkdir(parents=True, exist_ok=True)
+        self._output.write_text("")
+        self.process = fork_server(self._environment, self._output)
         wait_until(self._answers, within=60)
         return self
 
+    @property
+    def printed(self) -> str:
+        """What it printed since it started."""
+        return self._output.read_text()
+
     def _answers(self) -> bool:
-        assert self.process.poll() is None, self.process.communicate()[0]
+        assert is_alive(self.process), self.printed
         try:
             return self.api.get("/health").status_code == 200
         except httpx.TransportError:
@@ -60,15 +67,15 @@ class LabServer:
     def terminate(self, sign: signal.Signals = signal.SIGTERM) -> str:
         """Ask it to end and return everything it printed."""
         self.process.send_signal(sign)
-        output = self.process.communicate(timeout=30)[0]
+        self.process.wait(timeout=30)
         self.api.close()
-        return output
+        return self.printed
 
     def kill(self) -> None:
         """End the server alone, as a crash would; its workers have to notice."""
-        if self.process.poll() is None:
+        if is_alive(self.process):
             self.process.kill()
-            self.process.communicate()
+            self.process.wait()
         self.api.close()
         _copy_pictures(self.folder / ".previews", Path(_PICTURES.name))
 
@@ -186,13 +193,8 @@ def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
 
 
 def _environment(**settings: str) -> dict[str, str]:
-    """What a person's shell would give, less what pytest left in it; clips only where wanted."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("RL_LAB_", "NICEGUI_", "PYTEST_"))
-    }
-    return {**inherited, "RL_LAB_CLIPS": "0", **settings}
+    """What a person's shell would give; clips only where wanted."""
+    return {**shell_variables(), "RL_LAB_CLIPS": "0", **settings}
 
 
 def is_worker(process: psutil.Process) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import httpx
 
-from tests.lab_server import LabServer
+from tests.lab_server import LabServer, wait_until
 
 PASSWORD = "correct horse battery"
 
@@ -25,6 +25,12 @@ def stranger(url: str, address: str, **more: Any) -> httpx.Client:
     """Somebody who asks from an address of their own, and is counted by it."""
     home = httpx.HTTPTransport(local_address=address, limits=_NOTHING_KEPT)
     return client(url, transport=home, **more)
+
+
+def setup_code(lab: LabServer) -> str:
+    """Return the code with which a lab on the network greets its first person."""
+    wait_until(lambda: "Set-up code: " in lab.printed)
+    return lab.printed.partition("Set-up code: ")[2].split()[0]
 
 
 class Someone:

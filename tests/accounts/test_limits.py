@@ -40,7 +40,7 @@ from storage.database import open_database
 from storage.errors import DiskFullError
 from storage.records import RunRecord
 from storage.runs import create_run
-from tests.accounts.people import PASSWORD
+from tests.accounts.people import PASSWORD, setup_code
 from tests.lab_server import LabServer
 
 
@@ -446,8 +446,7 @@ def test_behind_tls_the_cookie_is_secure_and_a_proxy_is_believed_alone(
 @pytest.mark.slow
 def test_a_proxy_says_who_asks_and_how(start_server: Callable[..., LabServer]) -> None:
     lab = start_server(RL_LAB_PROXY="127.0.0.1", RL_LAB_BCRYPT_COST="4")
-    assert lab.process.stdout is not None
-    code = next(line for line in lab.process.stdout if "Set-up code" in line).split()[-1]
+    code = setup_code(lab)
     forwarded = {"X-Forwarded-For": "10.9.8.7", "X-Forwarded-Proto": "https"}
     body = {"email": "a@example.org", "password": PASSWORD, "setup_code": code}
 

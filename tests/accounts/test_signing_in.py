@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.accounts.people import PASSWORD, Someone, client, code_of
-from tests.lab_server import LabServer, wait_until
+from tests.accounts.people import PASSWORD, Someone, client, code_of, setup_code
+from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow
 
@@ -344,10 +344,7 @@ def test_a_server_on_the_network_wants_its_setup_code_and_then_invitations(
     start_server: Callable[..., LabServer],
 ) -> None:
     lab = start_server(RL_LAB_HOST="0.0.0.0", RL_LAB_BCRYPT_COST="4")
-    printed = []
-    assert lab.process.stdout is not None
-    wait_until(lambda: "Set-up code" in printed_line(lab, printed))
-    code = printed[-1].removeprefix("Set-up code: ").strip()
+    code = setup_code(lab)
     first = Someone(lab, "first@example.org")
     body = {"email": first.email, "password": PASSWORD}
 
@@ -366,12 +363,6 @@ def test_a_server_on_the_network_wants_its_setup_code_and_then_invitations(
     lab.terminate()
     lab.restart()
     assert first.login().status_code == 200
-
-
-def printed_line(lab: LabServer, printed: list[str]) -> str:
-    assert lab.process.stdout is not None
-    printed.append(lab.process.stdout.readline())
-    return printed[-1]
 
 
 def test_without_accounts_there_is_nobody_to_sign_in(server: LabServer) -> None:

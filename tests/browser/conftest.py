@@ -35,7 +35,7 @@ _FLAGS = [
 ]
 _PATIENCE_MS = 30_000
 """A machine that others use, too, takes its time: what comes late isn't wrong."""
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager

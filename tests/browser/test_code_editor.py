@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.lab_server import ROOT, end, wait_until
 
@@ -47,9 +47,16 @@ def _answers(url: str) -> bool:
         return False
 
 
-@pytest.fixture(params=[1440, _PHONE])
-def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
+@pytest.fixture(scope="module", params=[1440, _PHONE])
+def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    """A browser that has the editor in its cache after the first visit."""
+    opened = browser.new_context(viewport={"width": request.param, "height": 900})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Iterator[Page]:
     opened = context.new_page()
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))
@@ -58,7 +65,7 @@ def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iter
     opened.goto(address)
     expect(editor(opened)).to_have_attribute("aria-busy", "false", timeout=30_000)
     yield opened
-    context.close()
+    opened.close()
     assert problems == []
 
 

@@ -21,9 +21,9 @@ _PATIENCE_MS = 60_000
 _MOST_POINTS = 1_500
 
 
-@pytest.fixture(params=[1440, 390])
-def visitor(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    opened = Visit(browser, server, width=request.param)
+@pytest.fixture
+def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=390)
     yield opened
     opened.close()
 
@@ -36,6 +36,16 @@ def long_run(server: LabServer) -> str:
     writer.append(_line(i) for i in range(1, 30_001))
     writer.close()
     return run_id
+
+
+@pytest.fixture(scope="module", params=[1440, 390])
+def page(
+    browser: Browser, server: LabServer, long_run: str, request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """The page of the long run; who zooms or chooses on it puts it back."""
+    visit = Visit(browser, server, width=request.param)
+    yield visit.open(f"/runs/{long_run}")
+    visit.close()
 
 
 def _line(i: int) -> dict[str, Any]:
@@ -90,9 +100,7 @@ def drag(page: Page, title: str, begin: float, end: float) -> None:
     page.mouse.up()
 
 
-def test_what_was_measured_is_drawn_and_nothing_else(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
-
+def test_what_was_measured_is_drawn_and_nothing_else(page: Page) -> None:
     for title in ("Reward", "Episode length", "Losses", "Entropy", "KL divergence", "FPS"):
         expect(figure(page, title)).to_be_visible(timeout=_PATIENCE_MS)
     expect(figure(page, "Clip fraction")).to_have_count(0)
@@ -102,8 +110,8 @@ def test_what_was_measured_is_drawn_and_nothing_else(visitor: Visit, long_run: s
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_axis_can_be_switched_and_a_reload_keeps_it(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_the_axis_can_be_switched_and_a_reload_keeps_it(visit: Visit, long_run: str) -> None:
+    page = visit.open(f"/runs/{long_run}")
     plot(page, "Reward")
     ends = {}
 
@@ -132,8 +140,8 @@ def test_the_axis_can_be_switched_and_a_reload_keeps_it(visitor: Visit, long_run
     assert ask(page, "c.extent[1]") == 600
 
 
-def test_a_zoom_asks_the_server_for_more_and_can_be_undone(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_a_zoom_asks_the_server_for_more_and_can_be_undone(phone: Visit, long_run: str) -> None:
+    page = phone.open(f"/runs/{long_run}")
     plot(page, "Reward")
     wait_for_answer(page)
     inside = "c.series.reward.points.filter(([x]) => x > 1420000 && x < 1490000).length"
@@ -158,9 +166,7 @@ def test_a_zoom_asks_the_server_for_more_and_can_be_undone(visitor: Visit, long_
     assert ask(page, "c.range()") == [0, 3_000_000]
 
 
-@pytest.mark.parametrize("visitor", [1440], indirect=True)
-def test_a_question_that_was_overtaken_is_not_answered(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_a_question_that_was_overtaken_is_not_answered(page: Page) -> None:
     plot(page, "Reward")
     wait_for_answer(page)
     # As a page that opens does it: the first question waits for the line, the second doesn't.
@@ -171,8 +177,7 @@ def test_a_question_that_was_overtaken_is_not_answered(visitor: Visit, long_run:
     wait_for_answer(page)
 
 
-def test_keys_zoom_and_move_too(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_keys_zoom_and_move_too(page: Page) -> None:
     plot(page, "Reward").focus()
 
     page.keyboard.press("+")
@@ -186,8 +191,7 @@ def test_keys_zoom_and_move_too(visitor: Visit, long_run: str) -> None:
     wait_for_answer(page)
 
 
-def test_all_charts_show_the_moment_that_one_is_pointed_at(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_all_charts_show_the_moment_that_one_is_pointed_at(page: Page) -> None:
     plot(page, "Entropy")
 
     plot(page, "Episode length").hover()
@@ -202,8 +206,7 @@ def test_all_charts_show_the_moment_that_one_is_pointed_at(visitor: Visit, long_
     assert len(set(lefts)) == 1
 
 
-def test_the_table_has_every_line_of_the_file(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_the_table_has_every_line_of_the_file(page: Page, server: LabServer, long_run: str) -> None:
     plot(page, "Losses")
 
     with page.expect_download() as download:
@@ -211,7 +214,7 @@ def test_the_table_has_every_line_of_the_file(visitor: Visit, long_run: str) -> 
 
     assert download.value.suggested_filename.endswith(".csv")
     rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
-    lines = (visitor.server.folder / long_run / "metrics.jsonl").read_text().splitlines()
+    lines = (server.folder / long_run / "metrics.jsonl").read_text().splitlines()
     written = [line for line in map(json.loads, lines) if "loss" in line]
     assert [int(row["n"]) for row in rows] == [line["n"] for line in written]
     for row, line in zip(rows, written, strict=True):
@@ -220,10 +223,8 @@ def test_the_table_has_every_line_of_the_file(visitor: Visit, long_run: str) -> 
         assert (row["t"], int(row["timesteps"])) == (line["t"], line["timesteps"])
 
 
-def test_a_chart_becomes_a_picture(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_a_chart_becomes_a_picture(page: Page) -> None:
     plot(page, "Reward")
-    page.wait_for_timeout(500)
 
     with page.expect_download() as download:
         page.get_by_label("Reward as PNG").click()
@@ -234,7 +235,7 @@ def test_a_chart_becomes_a_picture(visitor: Visit, long_run: str) -> None:
     assert len(content) > 5_000
 
 
-def test_the_terms_of_a_reward_are_lines_of_one_chart(visitor: Visit, server: LabServer) -> None:
+def test_the_terms_of_a_reward_are_lines_of_one_chart(visit: Visit, server: LabServer) -> None:
     run_id: str = server.create(name="Shaped")["id"]
     writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
     writer.append(
@@ -243,7 +244,7 @@ def test_the_terms_of_a_reward_are_lines_of_one_chart(visitor: Visit, server: La
     )
     writer.close()
 
-    page = visitor.open(f"/runs/{run_id}")
+    page = visit.open(f"/runs/{run_id}")
 
     terms = figure(page, "Reward terms")
     expect(terms.locator(".lab-curve-names li")).to_have_text(
@@ -257,8 +258,7 @@ def test_the_terms_of_a_reward_are_lines_of_one_chart(visitor: Visit, server: La
     assert rows[1].endswith("1,-0.1")
 
 
-def test_pointing_at_a_chart_moves_nothing(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_pointing_at_a_chart_moves_nothing(page: Page) -> None:
     box = plot(page, "Losses").bounding_box()
     assert box is not None
     wait_for_answer(page)
@@ -274,6 +274,8 @@ def test_pointing_at_a_chart_moves_nothing(visitor: Visit, long_run: str) -> Non
     distance = """document.querySelector('.lab-curves-box').getBoundingClientRect().top
         - document.querySelector('.lab-bars').getBoundingClientRect().top"""
     # Here the hint has one line, and the words of an episode have two.
+    size = page.viewport_size
+    assert size is not None
     page.set_viewport_size({"width": 560, "height": 900})
     before = page.evaluate(distance)
 
@@ -281,10 +283,10 @@ def test_pointing_at_a_chart_moves_nothing(visitor: Visit, long_run: str) -> Non
 
     expect(page.locator(".lab-bars-words")).to_contain_text("steps long")
     assert page.evaluate(distance) == before
+    page.set_viewport_size(size)
 
 
-def test_losses_can_be_brought_to_one_scale(visitor: Visit, long_run: str) -> None:
-    page = visitor.open(f"/runs/{long_run}")
+def test_losses_can_be_brought_to_one_scale(page: Page) -> None:
     plot(page, "Losses")
     losses = "c.charts.find((one) => one.title === 'Losses')"
     drawn = f"c.option({losses}).series.map((line) => line.data[0][1])"
@@ -293,11 +295,13 @@ def test_losses_can_be_brought_to_one_scale(visitor: Visit, long_run: str) -> No
     page.get_by_role("button", name="Scaled").click()
 
     assert ask(page, drawn) == [1, 1, 1, 1]
+    page.get_by_role("button", name="Scaled").click()
+    assert ask(page, drawn) == [1, 1, 0.5, 0.5]
 
 
-def test_a_bar_tells_of_its_episode(visitor: Visit, server: LabServer) -> None:
+def test_a_bar_tells_of_its_episode(visit: Visit, server: LabServer) -> None:
     run = server.train(total_timesteps=4_000)
-    page = visitor.open(f"/runs/{run['id']}")
+    page = visit.open(f"/runs/{run['id']}")
     bars = page.get_by_role("listbox", name="Reward of the last 100 episodes")
     expect(bars).to_be_visible(timeout=_PATIENCE_MS)
     words = page.locator(".lab-bars-words")

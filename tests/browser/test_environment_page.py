@@ -12,17 +12,13 @@ from tests.lab_server import LabServer, wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 _PATIENCE_MS = 60_000
-_WIDTHS = [1440, 390]
 
 
-@pytest.fixture(params=_WIDTHS)
-def any_visit(
-    browser: Browser, server: LabServer, request: pytest.FixtureRequest
-) -> Iterator[Visit]:
-    opened = Visit(browser, server, width=request.param)
+@pytest.fixture
+def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=390)
     yield opened
     opened.close()
-    wait_until(lambda: not _previews(server))
 
 
 def _previews(server: LabServer) -> bool:
@@ -66,8 +62,8 @@ def wait_for_another_picture(page: Page, than: str) -> None:
     )
 
 
-def test_watch_a_random_agent_live(any_visit: Visit) -> None:
-    page = any_visit.open("/environments/LunarLander-v3")
+def test_watch_a_random_agent_live(phone: Visit) -> None:
+    page = phone.open("/environments/LunarLander-v3")
     press(page, "Watch")
     page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
 
@@ -82,8 +78,8 @@ def test_watch_a_random_agent_live(any_visit: Visit) -> None:
     )
 
 
-def test_step_through_and_back(any_visit: Visit) -> None:
-    page = any_visit.open("/environments/FrozenLake-v1")
+def test_step_through_and_back(phone: Visit) -> None:
+    page = phone.open("/environments/FrozenLake-v1")
     press(page, "Step")
     see(page, "Step", "0")
     press(page, "right")
@@ -108,8 +104,8 @@ def test_step_through_and_back(any_visit: Visit) -> None:
     expect(page.get_by_label("Seed")).not_to_have_value(seed)
 
 
-def test_play_by_keyboard_to_the_end_and_keep_it(any_visit: Visit) -> None:
-    page = any_visit.open("/environments/CartPole-v1")
+def test_play_by_keyboard_to_the_end_and_keep_it(visit: Visit) -> None:
+    page = visit.open("/environments/CartPole-v1")
     press(page, "Play")
     expect(page.get_by_text("Press a key to begin.")).to_be_visible(timeout=_PATIENCE_MS)
     at = page.evaluate("scrollY")
@@ -136,8 +132,8 @@ def test_play_by_keyboard_to_the_end_and_keep_it(any_visit: Visit) -> None:
     expect(random.locator(".lab-number")).to_have_text(re.compile(r"^\d\d\.\d$"))
 
 
-def test_arrow_keys_play_and_do_not_scroll(any_visit: Visit) -> None:
-    page = any_visit.open("/environments/GridWorld-v0")
+def test_arrow_keys_play_and_do_not_scroll(visit: Visit) -> None:
+    page = visit.open("/environments/GridWorld-v0")
     page.set_viewport_size({"width": page.viewport_size["width"], "height": 400})
     press(page, "Play")
     expect(page.get_by_text("Press a key to begin.")).to_be_visible(timeout=_PATIENCE_MS)
@@ -185,22 +181,17 @@ def test_numbers_are_stepped_with_sliders(visit: Visit) -> None:
     see(page, "Last action", "-1.52")
 
 
-@pytest.mark.parametrize("width", [1440, 1000, 390])
-def test_the_page_is_no_wider_than_the_screen_and_in_order(
-    browser: Browser, server: LabServer, width: int
-) -> None:
-    visit = Visit(browser, server, width=width)
-    for env_id in ("BipedalWalker-v3", "ALE/Seaquest-v5", "Hopper-v5"):
-        page = visit.open(f"/environments/{env_id}")
-        page.wait_for_timeout(500)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, env_id
-    page = visit.open("/environments/CartPole-v1")
-    tops = [
-        page.locator(place).bounding_box()["y"]
-        for place in (".lab-stage", ".lab-modes", ".lab-state-view")
-    ]
-    assert tops == sorted(tops) or width > 1023
-    visit.close()
+@pytest.mark.parametrize(
+    "env_id", ["BipedalWalker-v3", "ALE/Seaquest-v5", "Hopper-v5", "CartPole-v1"]
+)
+def test_the_page_is_no_wider_than_the_screen_and_in_order(visit: Visit, env_id: str) -> None:
+    page = visit.open(f"/environments/{env_id}")
+    places = page.locator(".lab-stage, .lab-modes, .lab-state-view")
+    for width in (1440, 1000, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        tops = places.evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
+        assert tops == sorted(tops) or width > 1023
 
 
 def test_a_missing_family_shows_its_command(visit: Visit) -> None:
@@ -211,6 +202,7 @@ def test_a_missing_family_shows_its_command(visit: Visit) -> None:
 
 
 def test_an_environment_that_dies_can_be_started_again(visit: Visit, server: LabServer) -> None:
+    wait_until(lambda: not _previews(server))
     page = visit.open("/environments/CartPole-v1")
     press(page, "Step")
     see(page, "Step", "0")

@@ -1,6 +1,7 @@
 """The panel that says what is wrong, in a real browser."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,21 +26,21 @@ def broken(server: LabServer) -> dict[str, Any]:
     )
 
 
-@pytest.fixture(params=[1440, 390])
-def narrow_or_wide(request: pytest.FixtureRequest, browser: Browser, server: LabServer) -> Any:
-    opened = Visit(browser, server, width=request.param)
-    yield opened
-    opened.close()
+@pytest.fixture(scope="module", params=[1440, 390])
+def page(
+    request: pytest.FixtureRequest, browser: Browser, server: LabServer, broken: dict[str, Any]
+) -> Iterator[Page]:
+    """The page of the broken run."""
+    visit = Visit(browser, server, width=request.param)
+    yield visit.open(f"/runs/{broken['id']}")
+    visit.close()
 
 
 def analysis(page: Page) -> Any:
     return page.get_by_role("region", name="Analysis & explainer")
 
 
-def test_the_most_important_finding_is_open_and_the_rest_folded(
-    narrow_or_wide: Visit, broken: dict[str, Any]
-) -> None:
-    page = narrow_or_wide.open(f"/runs/{broken['id']}")
+def test_the_most_important_finding_is_open_and_the_rest_folded(page: Page) -> None:
     panel = analysis(page)
 
     expect(panel.get_by_text("Policy behavior detected")).to_be_visible(timeout=_PATIENCE_MS)
@@ -52,8 +53,7 @@ def test_the_most_important_finding_is_open_and_the_rest_folded(
     assert not is_too_wide
 
 
-def test_a_finding_leads_to_its_window_on_the_curves(visit: Visit, broken: dict[str, Any]) -> None:
-    page = visit.open(f"/runs/{broken['id']}")
+def test_a_finding_leads_to_its_window_on_the_curves(page: Page) -> None:
     first = analysis(page).locator(".lab-insight").first
     page.evaluate("window.addEventListener('show_window', e => { window.shown = e.detail })")
 
@@ -67,26 +67,7 @@ def test_a_finding_leads_to_its_window_on_the_curves(visit: Visit, broken: dict[
     page.wait_for_function("() => document.activeElement.matches('.lab-curve-plot')")
 
 
-def test_a_change_becomes_a_new_run_after_a_look_at_it(
-    narrow_or_wide: Visit, broken: dict[str, Any]
-) -> None:
-    page = narrow_or_wide.open(f"/runs/{broken['id']}")
-    first = analysis(page).locator(".lab-insight").first
-
-    first.get_by_role("button", name="Apply as a new run").click(timeout=_PATIENCE_MS)
-    expect(first.get_by_text("300 instead of 50,000")).to_be_visible()
-    first.get_by_role("button", name="Start it").click()
-
-    page.wait_for_url(lambda url: "/runs/" in url and broken["id"] not in url)
-    made = page.url.rpartition("/")[2]
-    config = narrow_or_wide.server.get(made)["config"]
-    assert config["hyperparameters"]["learning_starts"] == 300
-    assert config["seed"] == broken["config"]["seed"]
-    narrow_or_wide.server.wait_for(made, "completed")
-
-
-def test_a_report_is_made_and_handed_over(narrow_or_wide: Visit, broken: dict[str, Any]) -> None:
-    page = narrow_or_wide.open(f"/runs/{broken['id']}")
+def test_a_report_is_made_and_handed_over(page: Page) -> None:
     panel = analysis(page)
 
     panel.get_by_role("button", name="Generate report").click()
@@ -97,6 +78,24 @@ def test_a_report_is_made_and_handed_over(narrow_or_wide: Visit, broken: dict[st
     content = download.value.path().read_text()
     assert "never learns" in content
     assert "It never begins to learn" in content
+
+
+def test_a_change_becomes_a_new_run_after_a_look_at_it(
+    page: Page, server: LabServer, broken: dict[str, Any]
+) -> None:
+    """The last on this page: it leads to another."""
+    first = analysis(page).locator(".lab-insight").first
+
+    first.get_by_role("button", name="Apply as a new run").click(timeout=_PATIENCE_MS)
+    expect(first.get_by_text("300 instead of 50,000")).to_be_visible()
+    first.get_by_role("button", name="Start it").click()
+
+    page.wait_for_url(lambda url: "/runs/" in url and broken["id"] not in url)
+    made = page.url.rpartition("/")[2]
+    config = server.get(made)["config"]
+    assert config["hyperparameters"]["learning_starts"] == 300
+    assert config["seed"] == broken["config"]["seed"]
+    server.wait_for(made, "completed")
 
 
 def test_a_running_run_is_changed_now(visit: Visit) -> None:

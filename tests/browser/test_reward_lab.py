@@ -16,15 +16,22 @@ _AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
 _FAILS = "def reward_function(obs, action):\n    return 1 / 0\n"
 
 
-@pytest.fixture(params=[1440, _PHONE])
-def visitor(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    opened = Visit(browser, server, width=request.param)
+@pytest.fixture
+def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=_PHONE)
     yield opened
     opened.close()
 
 
+@pytest.fixture(scope="module", params=[1440, _PHONE])
+def lab(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Locator]:
+    """A reward lab in which anything may stand."""
+    visit = Visit(browser, server, width=request.param)
+    yield open_editor(visit.open("/train"))
+    visit.close()
+
+
 def open_editor(page: Page) -> Locator:
-    page.wait_for_timeout(300)
     if page.evaluate("innerWidth") == _PHONE:
         page.get_by_role("button", name="Setup", exact=True).click()
     page.get_by_role("button", name="Edit reward").click()
@@ -38,10 +45,10 @@ def opened_editor(page: Page) -> Locator:
     return lab
 
 
-def write(page: Page, lab: Locator, text: str) -> None:
+def write(lab: Locator, text: str) -> None:
     lab.locator(".view-lines, .cm-content").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text(text)
+    lab.page.keyboard.press("Control+a")
+    lab.page.keyboard.insert_text(text)
 
 
 def check(lab: Locator) -> None:
@@ -49,22 +56,46 @@ def check(lab: Locator) -> None:
     expect(lab.get_by_text("What an episode is paid")).to_be_visible(timeout=_PATIENCE_MS)
 
 
-def test_problems_and_names_appear_while_typing(visitor: Visit) -> None:
-    page = visitor.open("/train")
-    lab = open_editor(page)
-    write(page, lab, "def reward_function(obs, action):\n    return speed")
+def test_problems_and_names_appear_while_typing(lab: Locator) -> None:
+    write(lab, "def reward_function(obs, action):\n    return speed")
     expect(lab.get_by_role("button", name="Line 2")).to_contain_text("speed")
 
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.type("next_obs.")
+    write(lab, "")
+    lab.page.keyboard.type("next_obs.")
 
-    offers = page.locator(".suggest-widget, .cm-tooltip-autocomplete")
+    offers = lab.page.locator(".suggest-widget, .cm-tooltip-autocomplete")
     expect(offers.get_by_text("pole_angle", exact=True)).to_be_visible()
+    lab.page.keyboard.press("Backspace")
+    expect(offers.get_by_text("pole_angle", exact=True)).not_to_be_visible()
 
 
-def test_a_template_is_checked_used_and_trained_with(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_a_trick_that_pays_is_named_in_red(lab: Locator) -> None:
+    write(lab, "def reward_function(obs, action):\n    return -1.0\n")
+    expect(lab.get_by_text("No problems")).to_be_visible()
+
+    check(lab)
+
+    expect(lab.locator(".lab-error").filter(has_text="Hackable by: ")).to_be_visible()
+    expect(lab.locator(".lab-badge.is-bad").first).to_have_text("Hackable")
+
+
+@pytest.mark.skipif(not _AXE.is_file(), reason="axe-core isn't installed: make setup-test")
+def test_the_lab_has_no_serious_obstacle(lab: Locator) -> None:
+    write(lab, "def reward_function(obs, action):\n    return {'alive': 1.0}\n")
+    expect(lab.get_by_text("No problems")).to_be_visible()
+    check(lab)
+    lab.page.add_script_tag(path=_AXE)
+    found = lab.page.evaluate("axe.run(document.querySelector('.lab-reward'))")["violations"]
+    serious = [
+        (one["id"], one["nodes"][0]["html"][:200])
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+    ]
+    assert serious == []
+
+
+def test_a_template_is_checked_used_and_trained_with(phone: Visit) -> None:
+    page = phone.open("/train")
     lab = open_editor(page)
     lab.get_by_label("Start from").click()
     page.get_by_role("option", name="Centre the pole").click()
@@ -96,18 +127,6 @@ def test_the_form_goes_back_to_the_environment_s_own_reward(visit: Visit) -> Non
     expect(row).to_contain_text("The environment's own")
 
 
-def test_a_trick_that_pays_is_named_in_red(visit: Visit) -> None:
-    page = visit.open("/train")
-    lab = open_editor(page)
-    write(page, lab, "def reward_function(obs, action):\n    return -1.0\n")
-    expect(lab.get_by_text("No problems")).to_be_visible()
-
-    check(lab)
-
-    expect(lab.locator(".lab-error").filter(has_text="Hackable by: ")).to_be_visible()
-    expect(lab.locator(".lab-badge.is-bad").first).to_have_text("Hackable")
-
-
 def test_a_run_shows_its_reward_and_branches_with_another(visit: Visit) -> None:
     code = "def reward_function(obs, action):\n    return {'alive': 1.0}\n"
     run = visit.server.train(reward_code=code)
@@ -119,7 +138,7 @@ def test_a_run_shows_its_reward_and_branches_with_another(visit: Visit) -> None:
 
     lab.get_by_role("button", name="Edit and branch").click()
     expect(lab.get_by_role("button", name="Format")).to_be_enabled()
-    write(page, lab, code.replace("alive", "awake"))
+    write(lab, code.replace("alive", "awake"))
     lab.get_by_role("button", name="Branch with this reward").click()
 
     page.wait_for_url(lambda url: "/runs/" in url and run["id"] not in url, timeout=_PATIENCE_MS)
@@ -146,7 +165,7 @@ def test_a_failed_run_opens_its_reward_at_the_line(visit: Visit) -> None:
 def test_what_was_saved_is_there_on_the_next_visit(visit: Visit) -> None:
     page = visit.open("/train?env=Pendulum-v1")
     lab = open_editor(page)
-    write(page, lab, "saved = 'on the first visit'\n")
+    write(lab, "saved = 'on the first visit'\n")
     page.keyboard.press("Control+s")
     expect(lab.get_by_text("Saved as version 1")).to_be_visible()
 
@@ -155,18 +174,3 @@ def test_what_was_saved_is_there_on_the_next_visit(visit: Visit) -> None:
     lab.get_by_label("Start from").click()
     page.get_by_role("option", name="Version 1").click()
     expect(lab.locator(".lab-code-place")).to_contain_text("on the first visit")
-
-
-@pytest.mark.skipif(not _AXE.is_file(), reason="axe-core isn't installed: make setup-test")
-def test_the_lab_has_no_serious_obstacle(visitor: Visit) -> None:
-    page = visitor.open("/train")
-    lab = open_editor(page)
-    check(lab)
-    page.add_script_tag(path=_AXE)
-    found = page.evaluate("axe.run(document.querySelector('.lab-reward'))")["violations"]
-    serious = [
-        (one["id"], one["nodes"][0]["html"][:200])
-        for one in found
-        if one["impact"] in {"serious", "critical"}
-    ]
-    assert serious == []

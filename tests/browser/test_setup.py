@@ -16,63 +16,70 @@ _PATIENCE_MS = 60_000
 _PHONE = 390
 
 
-@pytest.fixture(params=[1440, _PHONE])
-def visitor(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    opened = Visit(browser, server, width=request.param)
+@pytest.fixture
+def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=_PHONE)
     yield opened
     opened.close()
 
 
-def is_phone(page: Page) -> bool:
-    return bool(page.evaluate("innerWidth") == _PHONE)
-
-
 def open_setup(page: Page) -> Locator:
     """Bring the form into sight; on a phone it is a sheet."""
-    page.wait_for_timeout(300)
-    if is_phone(page):
-        page.get_by_role("button", name="Setup", exact=True).click()
     form = page.get_by_label("Setup", exact=True)
+    if page.evaluate("innerWidth") == _PHONE:
+        expect(form).not_to_be_visible()
+        page.get_by_role("button", name="Setup", exact=True).click()
     expect(form).to_be_visible()
     return form
 
 
-def test_an_address_fills_the_form(visitor: Visit) -> None:
-    page = visitor.open("/train?env=LunarLander-v2&algorithm=dqn&preset=High+score")
-    form = open_setup(page)
-
-    expect(form.get_by_role("radio", name="LunarLander-v3")).to_be_checked()
-    expect(form.get_by_label("Algorithm")).to_have_value("DQN")
-    expect(form.get_by_role("radio", name="High score")).to_be_checked()
-    expect(form.get_by_text("DQN on LunarLander-v3")).to_be_visible()
+def on_a_phone(page: Page) -> Locator:
+    """Look at the same form on a narrow screen."""
+    page.set_viewport_size({"width": _PHONE, "height": 900})
+    return open_setup(page)
 
 
-def test_an_address_that_makes_no_sense_is_said_and_ignored(visitor: Visit) -> None:
-    page = visitor.open("/train?env=CartPole-v2&algorithm=magic&preset=best")
-    form = open_setup(page)
+def test_an_address_fills_the_form(visit: Visit) -> None:
+    page = visit.open("/train?env=LunarLander-v2&algorithm=dqn&preset=High+score")
 
-    notice = form.get_by_role("status")
-    expect(notice).to_contain_text("Unknown environment 'CartPole-v2'. Did you mean CartPole-v1?")
-    expect(notice).to_contain_text("Unknown algorithm 'magic'.")
-    expect(notice).to_contain_text("Unknown preset 'best'.")
-    expect(form.get_by_role("radio", name="CartPole-v1")).to_be_checked()
+    for look in (open_setup, on_a_phone):
+        form = look(page)
+        expect(form.get_by_role("radio", name="LunarLander-v3")).to_be_checked()
+        expect(form.get_by_label("Algorithm")).to_have_value("DQN")
+        expect(form.get_by_role("radio", name="High score")).to_be_checked()
+        expect(form.get_by_text("DQN on LunarLander-v3")).to_be_visible()
 
 
-def test_presets_say_what_they_reached_or_nothing(visitor: Visit) -> None:
-    page = visitor.open("/train")
-    form = open_setup(page)
+def test_an_address_that_makes_no_sense_is_said_and_ignored(visit: Visit) -> None:
+    page = visit.open("/train?env=CartPole-v2&algorithm=magic&preset=best")
 
-    fast = form.get_by_role("radio", name="Fast")
-    expect(fast).to_contain_text("500.0")
-    expect(fast).to_contain_text(re.compile(r"\d s"))
+    for look in (open_setup, on_a_phone):
+        form = look(page)
+        notice = form.get_by_role("status")
+        expect(notice).to_contain_text(
+            "Unknown environment 'CartPole-v2'. Did you mean CartPole-v1?"
+        )
+        expect(notice).to_contain_text("Unknown algorithm 'magic'.")
+        expect(notice).to_contain_text("Unknown preset 'best'.")
+        expect(form.get_by_role("radio", name="CartPole-v1")).to_be_checked()
+
+
+def test_presets_say_what_they_reached_or_nothing(visit: Visit) -> None:
+    page = visit.open("/train")
+    fast = page.get_by_label("Setup", exact=True).get_by_role("radio", name="Fast")
+
+    for look in (open_setup, on_a_phone):
+        form = look(page)
+        expect(fast).to_contain_text("500.0")
+        expect(fast).to_contain_text(re.compile(r"\d s"))
     form.get_by_label("Algorithm").click()
     page.get_by_role("option", name="TRPO", exact=True).click()
     expect(fast).to_have_text(re.compile(r"Fast\s*-\s*-"))
     expect(form.get_by_text("nothing is promised")).to_be_visible()
 
 
-def test_a_setting_is_found_by_typing(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_a_setting_is_found_by_typing(phone: Visit) -> None:
+    page = phone.open("/train")
     form = open_setup(page)
     form.get_by_text("Advanced", exact=True).click()
     expect(form.get_by_text("Network", exact=True)).to_be_visible()
@@ -87,8 +94,8 @@ def test_a_setting_is_found_by_typing(visitor: Visit) -> None:
     expect(form.get_by_text('No setting matches "no such thing".')).to_be_visible()
 
 
-def test_a_changed_value_is_marked_and_goes_back_with_a_click(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_a_changed_value_is_marked_and_goes_back_with_a_click(phone: Visit) -> None:
+    page = phone.open("/train")
     form = open_setup(page)
     rate = form.get_by_label("Learning rate", exact=True)
     expect(rate).to_have_value("0.0003")
@@ -108,8 +115,8 @@ def test_a_changed_value_is_marked_and_goes_back_with_a_click(visitor: Visit) ->
     expect(curve).not_to_be_visible()
 
 
-def test_a_wrong_value_is_named_while_it_is_typed(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_a_wrong_value_is_named_while_it_is_typed(phone: Visit) -> None:
+    page = phone.open("/train")
     form = open_setup(page)
 
     form.get_by_label("Total timesteps").fill("-5")
@@ -118,9 +125,10 @@ def test_a_wrong_value_is_named_while_it_is_typed(visitor: Visit) -> None:
     expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
 
 
-def test_a_reload_keeps_what_was_typed_and_a_new_visit_does_not(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_a_reload_keeps_what_was_typed_and_a_new_visit_does_not(visit: Visit) -> None:
+    page = visit.open("/train")
     form = open_setup(page)
+    usual = form.get_by_label("Total timesteps").input_value()
     form.get_by_label("Total timesteps").fill("-5")
     expect(form.get_by_text("Total timesteps must be at least 1, got -5.").first).to_be_visible()
 
@@ -129,20 +137,18 @@ def test_a_reload_keeps_what_was_typed_and_a_new_visit_does_not(visitor: Visit) 
     expect(form.get_by_label("Total timesteps")).to_have_value("-5", timeout=_PATIENCE_MS)
 
     page.goto(page.url)
-    form = open_setup(page)
-    page.wait_for_timeout(500)
-    expect(form.get_by_label("Total timesteps")).not_to_have_value("-5")
+    page.wait_for_function("window.did_handshake")
+    expect(open_setup(page).get_by_label("Total timesteps")).to_have_value(usual)
 
 
-def test_train_becomes_pause_resume_stop_and_then_train_again(visitor: Visit) -> None:
-    page = visitor.open("/train")
+def test_train_becomes_pause_resume_stop_and_then_train_again(phone: Visit) -> None:
+    page = phone.open("/train")
     form = open_setup(page)
     form.get_by_label("Total timesteps").fill("5,000,000")
     form.get_by_role("button", name="Train", exact=True).click()
     live = page.get_by_label("Live feed")
 
-    if is_phone(page):
-        expect(form).not_to_be_visible(timeout=_PATIENCE_MS)
+    expect(form).not_to_be_visible(timeout=_PATIENCE_MS)
     live.get_by_role("button", name="Pause").click(timeout=_PATIENCE_MS)
     live.get_by_role("button", name="Resume").click(timeout=_PATIENCE_MS)
     expect(live.get_by_text(re.compile(r"left$"))).to_be_visible(timeout=_PATIENCE_MS)
@@ -155,9 +161,9 @@ def test_train_becomes_pause_resume_stop_and_then_train_again(visitor: Visit) ->
     expect(live.get_by_role("button", name="Stop")).not_to_be_visible()
 
 
-def test_a_finished_run_can_be_trained_once_more(visitor: Visit, server: LabServer) -> None:
+def test_a_finished_run_can_be_trained_once_more(visit: Visit, server: LabServer) -> None:
     run = server.train(total_timesteps=300, hyperparameters={"gamma": 0.9})
-    page = visitor.open(f"/runs/{run['id']}")
+    page = visit.open(f"/runs/{run['id']}")
     live = page.get_by_label("Live feed")
     expect(live.get_by_text("Finished after")).to_be_visible()
 
@@ -169,11 +175,11 @@ def test_a_finished_run_can_be_trained_once_more(visitor: Visit, server: LabServ
     assert again["config"]["seed"] != run["config"]["seed"]
 
 
-def test_a_run_that_waits_says_which_place_it_has(visitor: Visit, server: LabServer) -> None:
+def test_a_run_that_waits_says_which_place_it_has(visit: Visit, server: LabServer) -> None:
     first = server.create(start=True, total_timesteps=5_000_000)
     server.wait_for(first["id"], "running")
     waiting = [server.create(start=True, total_timesteps=300) for _ in range(2)]
-    page = visitor.open(f"/runs/{waiting[1]['id']}")
+    page = visit.open(f"/runs/{waiting[1]['id']}")
 
     expect(page.get_by_text("2nd in the queue")).to_be_visible()
     server.api.post(f"/runs/{waiting[0]['id']}/stop")
@@ -185,9 +191,8 @@ def test_a_run_that_waits_says_which_place_it_has(visitor: Visit, server: LabSer
     )
 
 
-def test_on_a_phone_the_setup_is_a_sheet(browser: Browser, server: LabServer) -> None:
-    visit = Visit(browser, server, width=_PHONE)
-    page = visit.open("/train")
+def test_on_a_phone_the_setup_is_a_sheet(phone: Visit) -> None:
+    page = phone.open("/train")
     form = page.get_by_label("Setup", exact=True)
     expect(form).not_to_be_visible()
 
@@ -200,13 +205,11 @@ def test_on_a_phone_the_setup_is_a_sheet(browser: Browser, server: LabServer) ->
 
     expect(form).not_to_be_visible()
     assert page.url.endswith("/train")
-    visit.close()
 
 
-def test_what_is_touched_on_a_phone_is_large_enough(browser: Browser, server: LabServer) -> None:
+def test_what_is_touched_on_a_phone_is_large_enough(phone: Visit, server: LabServer) -> None:
     run = server.train(total_timesteps=600)
-    visit = Visit(browser, server, width=_PHONE)
-    page = visit.open(f"/runs/{run['id']}")
+    page = phone.open(f"/runs/{run['id']}")
     page.locator(".lab-curve").first.wait_for()
     open_setup(page)
 
@@ -218,7 +221,6 @@ def test_what_is_touched_on_a_phone_is_large_enough(browser: Browser, server: La
         .map(e => e.outerHTML.slice(0, 100))""")
 
     assert small == []
-    visit.close()
 
 
 @pytest.mark.parametrize(
