@@ -1,9 +1,11 @@
 // One bar per episode; a click or the arrow keys show the numbers of one.
-const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+// To make a formatter takes a hundred times as long as to use it, and every bar has its words.
+const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const TIMES = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 const WIDEST_PX = 24;
 
-const write = (value, digits = 2) => value.toLocaleString("en", { maximumFractionDigits: digits });
+const write = (value) => NUMBERS.format(value);
 
 export default {
   template: `
@@ -41,7 +43,7 @@ export default {
       return { top: `${(100 * (this.high - end)) / span}%`, height: `${(100 * (end - begin)) / span}%` };
     },
     words([number, reward, length, step, at, more]) {
-      const time = at ? new Date(at).toLocaleTimeString("en-GB", SECONDS) : "-";
+      const time = at ? TIMES.format(new Date(at)) : "-";
       const rest = Object.entries(more ?? {}).map(([name, value]) => ` · ${name} ${write(value)}`).join("");
       return `Episode ${write(number)} · reward ${write(reward)} · ${write(length)} steps long · ended at step ${write(step)}, ${time}${rest}`;
     },

@@ -106,11 +106,14 @@ def _fork_orphan(
 
 
 def _become_worker(pipes: list[int]) -> None:
-    """Have nothing in common with the siblings but the code: session, descriptors, chance."""
+    """Have nothing in common with the siblings but code and session: descriptors, chance.
+
+    The session is the fork server's, which has no terminal and gives way to the lab's.
+    """
     import numpy as np
     import torch
 
-    os.setsid()
+    os.setpgid(0, 0)
     kernel.name_process(WORKER_NAME)
     commands, frames, printed = pipes
     os.write(frames, PID.pack(os.getpid()))

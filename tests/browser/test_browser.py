@@ -1,12 +1,11 @@
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from stable_baselines3 import PPO
 
 from tests.browser.conftest import Visit
@@ -194,26 +193,6 @@ def test_everything_can_be_reached_by_keyboard(visit: Visit) -> None:
     # Environments are one choice: the arrow keys move within it.
     assert any(text and "CartPole-v1" in text for text in reached)
     assert any(text and text.strip().lower() == "train" for text in reached)
-
-
-def test_a_page_comes_back_after_the_server_restarted(
-    browser: Browser, start_server: Callable[..., LabServer]
-) -> None:
-    lab = start_server()
-    visit = Visit(browser, lab)
-    page = visit.open("/train")
-    start_training(page)
-    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
-
-    lab.kill()
-    lab.restart()
-
-    # Nobody presses reload: the page finds the server by itself.
-    expect(page.get_by_label("Live feed").get_by_text("interrupted", exact=True)).to_be_visible(
-        timeout=_PATIENCE_MS
-    )
-    expect(page.get_by_role("alert").get_by_text("The server ended")).to_be_visible()
-    visit.context.close()
 
 
 def test_the_api_documentation_is_drawn_without_help_from_outside(visit: Visit) -> None:

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -9,7 +7,6 @@ from tests.lab_server import LabServer
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 _PATIENCE_MS = 60_000
-_FIRST_VISIT_BYTES = 700_000
 
 
 def cards(page: Page) -> list[str]:
@@ -131,23 +128,6 @@ def test_the_first_tab_skips_to_the_content(visit: Visit) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
-def test_the_header_says_when_the_connection_is_lost_and_back(
-    browser: Browser, start_server: Callable[..., LabServer]
-) -> None:
-    lab = start_server()
-    visit = Visit(browser, lab)
-    page = visit.open("/runs")
-    expect(page.locator("html")).to_have_attribute("data-connection", "on")
-
-    lab.kill()
-    expect(page.get_by_text("Connection lost, trying again")).to_be_visible(timeout=_PATIENCE_MS)
-    assert page.locator("#popup").is_hidden()
-    lab.restart()
-
-    expect(page.get_by_text("Connected again")).to_be_visible(timeout=_PATIENCE_MS)
-    visit.context.close()
-
-
 @pytest.mark.parametrize("width", [1440])
 def test_the_tour_ends_with_a_trained_agent(
     browser: Browser, server: LabServer, width: int
@@ -192,26 +172,3 @@ def test_the_tour_can_be_left_by_keyboard_and_stays_away(visit: Visit) -> None:
 
     expect(tour).to_have_count(0)
     assert page.url.endswith("/train")
-
-
-def test_a_first_visit_stays_small(
-    browser: Browser, start_server: Callable[..., LabServer]
-) -> None:
-    lab = start_server()
-
-    sizes = {address: _bytes_received(browser, lab, address) for address in ("/", "/train")}
-
-    assert max(sizes.values()) < _FIRST_VISIT_BYTES, sizes
-
-
-def _bytes_received(browser: Browser, lab: LabServer, address: str) -> float:
-    visit = Visit(browser, lab)
-    received: list[float] = []
-    page = visit.context.new_page()
-    line = visit.context.new_cdp_session(page)
-    line.send("Network.enable")
-    line.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
-    page.goto(f"{lab.url}{address}")
-    page.wait_for_load_state("networkidle")
-    visit.close()
-    return sum(received)

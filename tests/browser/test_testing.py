@@ -1,34 +1,25 @@
-"""TRAIN, TEST, the video, and back to the live feed, in a real browser."""
+"""TEST, the video, and back to the live feed, in a real browser."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.conftest import free_port
 from tests.lab_server import LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 _PATIENCE_MS = 90_000
-_SMALL: dict[str, Any] = {"hyperparameters": {"n_steps": 64, "net_arch": [8]}, "n_envs": 2}
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    with LabServer(tmp_path_factory.mktemp("tested"), free_port(), RL_LAB_WORKERS="1") as server:
-        yield server
-
-
-@pytest.fixture(params=[1440])
-def visitor(browser: Browser, lab: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    opened = Visit(browser, lab, width=request.param)
-    yield opened
-    opened.close()
+# Tests are played at the pace of the environment for who looks on: their episodes are short.
+_SMALL: dict[str, Any] = {
+    "total_timesteps": 200,
+    "hyperparameters": {"n_steps": 64, "net_arch": [8]},
+    "n_envs": 2,
+    "wrappers": {"time_limit": 30},
+}
 
 
 def badge(page: Page, text: str | re.Pattern[str]) -> Any:
@@ -82,12 +73,10 @@ def downloads_are_whole(page: Page, *, episodes: int) -> None:
     assert Path(chart.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-def test_train_test_watch_the_video_and_go_back(visitor: Visit, tmp_path: Path) -> None:
-    page = visitor.open("/train")
-    page.get_by_label("Total timesteps").fill("2,000")
-    press(page, "Train")
-    live = page.get_by_label("Live feed")
-    expect(live.get_by_text("completed", exact=True)).to_be_visible(timeout=_PATIENCE_MS)
+def test_a_test_is_watched_becomes_a_video_and_one_goes_back(
+    visit: Visit, server: LabServer
+) -> None:
+    page = visit.open(f"/runs/{server.train(**_SMALL)['id']}")
 
     run_test(page, 4)
 
@@ -107,7 +96,7 @@ def test_train_test_watch_the_video_and_go_back(visitor: Visit, tmp_path: Path) 
 
     page.reload()
     plays(page)
-    second = visitor.open("/train")
+    second = visit.open("/train")
     plays(second)
     press(page, "Close video")
     expect(page.locator("video:visible")).to_have_count(0)
@@ -115,26 +104,10 @@ def test_train_test_watch_the_video_and_go_back(visitor: Visit, tmp_path: Path) 
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
 
 
-def test_there_is_nothing_to_test_in_an_empty_lab(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with LabServer(tmp_path_factory.mktemp("empty"), free_port()) as empty:
-        visit = Visit(browser, empty)
-        page = visit.open("/train")
-
-        test = page.get_by_role("button", name="Test", exact=True)
-        expect(test).to_be_disabled()
-        test.hover(force=True)
-        expect(page.get_by_text("There is nothing to test yet. Train first.")).to_be_visible()
-        expect(page.get_by_role("button", name="Record", exact=True)).to_be_disabled()
-        expect(page.get_by_text("Not tested yet")).to_be_visible()
-        visit.close()
-
-
 def test_code_of_ones_own_judges_a_test_and_says_in_which_line_it_is_wrong(
-    visitor: Visit, lab: LabServer
+    visit: Visit, server: LabServer
 ) -> None:
-    page = visitor.open(f"/runs/{lab.train(**_SMALL)['id']}")
+    page = visit.open(f"/runs/{server.train(**_SMALL)['id']}")
     press(page, "Evaluation code")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_PATIENCE_MS)

@@ -86,12 +86,29 @@ async def test_a_forked_worker_has_nothing_of_its_siblings() -> None:
 
     for told in (first, second):
         assert told["parent"] == os.getpid()
-        assert told["group"] == told["session"] == told["pid"]
+        assert told["group"] == told["pid"]
+        assert told["session"] == fork_server().pid
         # Commands, prints twice, frames.
         assert told["descriptors"] == [0, 1, 2, 3]
         assert told["folder"] == "/"
     assert first["pid"] != second["pid"]
     assert not set(first["chance"]) & set(second["chance"])
+
+
+def autogroup(pid: int) -> str:
+    """Return how the kernel weighs the session of a process, if it does."""
+    try:
+        return Path(f"/proc/{pid}/autogroup").read_text()
+    except OSError:
+        return ""
+
+
+async def test_workers_give_way_to_the_lab_s_pages(worker: LocalWorker) -> None:
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 10
+    worker.be_patient()
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 15
+    if autogroup(os.getpid()):
+        assert autogroup(worker.pid).split()[-2:] == ["nice", "5"]
 
 
 async def test_a_forked_worker_is_like_a_spawned_one(monkeypatch: pytest.MonkeyPatch) -> None:
