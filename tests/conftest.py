@@ -48,6 +48,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
         yield lab
 
 
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A server of this file, whose tests may harm it; each leaves it running."""
+    settings = {"RL_LAB_WORKER_SILENCE": "5", "RL_LAB_WORKER_MEMORY": "512"}
+    folder = tmp_path_factory.mktemp("harmed-lab")
+    with LabServer(folder, free_port(), RL_LAB_WORKERS="2", **settings) as lab:
+        yield lab
+
+
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     """A server with accounts that tests share; nothing trains on it."""

@@ -79,8 +79,9 @@ class LabServer:
         self.api.close()
         _copy_pictures(self.folder / ".previews", Path(_PICTURES.name))
 
-    def restart(self) -> None:
-        """Start again on the same folder and port."""
+    def restart(self, **settings: str) -> None:
+        """Start again on the same folder and port, with other settings if there are any."""
+        self._environment |= settings
         self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30)
         self.start()
 

@@ -2,19 +2,18 @@ import json
 import signal
 import socket
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from storage.database import open_database
+from tests.app.test_outages import are_without_gaps, lines_of, resume_and_complete
 from tests.conftest import free_port
 from tests.lab_server import LabServer, is_alive, run_main_to_its_end, wait_until
 
 pytestmark = pytest.mark.slow
-
-Start = Callable[..., LabServer]
 
 LONG: dict[str, Any] = {
     "total_timesteps": 5_000_000,
@@ -23,14 +22,19 @@ LONG: dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def lab(own_server: LabServer) -> LabServer:
+    own_server.stop_all()
+    return own_server
+
+
 def the_worker(lab: LabServer) -> psutil.Process:
     """Return the one that trains, once those that drew pictures have ended."""
     wait_until(lambda: len(lab.workers()) == 1)
     return lab.workers()[0]
 
 
-def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(start_server: Start) -> None:
-    lab = start_server()
+def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(lab: LabServer) -> None:
     run = lab.create(**LONG)
     shown = lab.wait_for_steps(run["id"], 5_000)
     lines = lab.api.get(f"/runs/{run['id']}/metrics").json()["items"]
@@ -46,33 +50,43 @@ def test_a_killed_worker_interrupts_its_run_and_nothing_shown_is_lost(start_serv
     assert lab.train(total_timesteps=500)["status"] == "completed"
 
 
-def test_a_killed_server_leaves_no_worker_and_marks_the_run(
-    start_server: Start, tmp_path: Path
-) -> None:
-    first = start_server(tmp_path / "lab")
-    run = first.create(**LONG)
-    waiting = first.create(**LONG)
-    first.wait_for_steps(run["id"], 5_000)
-    lines = first.api.get(f"/runs/{run['id']}/metrics").json()["items"]
-    workers = first.workers()
+def test_a_killed_server_leaves_no_worker_and_its_runs_can_go_on(lab: LabServer) -> None:
+    runs = [lab.create(**LONG, seed=seed)["id"] for seed in (1, 2)]
+    waiting = lab.create(**LONG)
+    for run_id in runs:
+        lab.wait_for_steps(run_id, 5_000)
+    wait_until(lambda: any(steps_of_checkpoints(lab, runs[0])), within=60)
+    shown = {run_id: lines_of(lab, run_id) for run_id in runs}
+    workers = lab.workers()
 
-    first.kill()
+    lab.kill()
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
-    second = start_server(tmp_path / "lab")
+    lab.restart()
 
-    assert second.get(run["id"])["status"] == "interrupted"
-    assert "server ended" in second.get(run["id"])["error"]
-    kept = second.api.get(f"/runs/{run['id']}/metrics").json()["items"]
-    assert kept[: len(lines)] == lines
     # What waited in the queue is next.
-    assert second.wait_for(waiting["id"], "running")["status"] == "running"
+    assert lab.wait_for(waiting["id"], "running")["status"] == "running"
+    for run_id in runs:
+        ended = lab.get(run_id)
+        assert ended["status"] == "interrupted"
+        assert "server ended" in ended["error"]
+        assert lines_of(lab, run_id)[: len(shown[run_id])] == shown[run_id]
+    assert "It can go on from step " in lab.get(runs[0])["error"]
+    lab.stop_all()
+    for run_id in runs:
+        resume_and_complete(lab, run_id)
+        assert are_without_gaps(lines_of(lab, run_id))
+        assert sum("were dropped" in text for text in lab.messages(run_id)) == 1
+
+
+def steps_of_checkpoints(lab: LabServer, run_id: str) -> list[int]:
+    items = lab.api.get(f"/runs/{run_id}/artifacts").json()["items"]
+    return [one["timesteps"] for one in items if one["kind"] == "checkpoint"]
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_asked_to_end_keeps_the_models(
-    start_server: Start, tmp_path: Path, sign: signal.Signals
+    lab: LabServer, sign: signal.Signals
 ) -> None:
-    lab = start_server(tmp_path / "lab")
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 2_000)
     workers = lab.workers()
@@ -81,15 +95,14 @@ def test_a_server_that_is_asked_to_end_keeps_the_models(
 
     assert "Traceback" not in output
     assert not any(is_alive(worker) for worker in workers)
-    again = start_server(tmp_path / "lab")
-    ended = again.get(run["id"])
+    lab.restart()
+    ended = lab.get(run["id"])
     assert ended["status"] == "interrupted"
     assert "The model was kept" in ended["error"]
     assert "model.zip" in {artifact["name"] for artifact in ended["artifacts"]}
 
 
-def test_a_silent_worker_is_ended_with_the_reason(start_server: Start) -> None:
-    lab = start_server(RL_LAB_WORKER_SILENCE="5")
+def test_a_silent_worker_is_ended_with_the_reason(lab: LabServer) -> None:
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -101,8 +114,7 @@ def test_a_silent_worker_is_ended_with_the_reason(start_server: Start) -> None:
     assert not is_alive(worker)
 
 
-def test_a_worker_out_of_memory_fails_alone(start_server: Start) -> None:
-    lab = start_server(RL_LAB_WORKER_MEMORY="512")
+def test_a_worker_out_of_memory_fails_alone(lab: LabServer) -> None:
     huge = {"buffer_size": 5_000_000, "net_arch": [8]}
 
     ended = lab.train(algorithm="DQN", env_id="LunarLander-v3", hyperparameters=huge)
@@ -113,8 +125,7 @@ def test_a_worker_out_of_memory_fails_alone(start_server: Start) -> None:
     assert lab.api.get("/health").json()["workers"]["active"] == 0
 
 
-def test_a_full_disk_interrupts_the_run(start_server: Start) -> None:
-    lab = start_server()
+def test_a_full_disk_interrupts_the_run(lab: LabServer) -> None:
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -149,14 +160,12 @@ def test_a_port_in_use_is_refused_in_one_sentence(tmp_path: Path) -> None:
     assert len(output.strip().splitlines()) == 1
 
 
-def test_a_database_of_a_newer_version_is_refused(start_server: Start, tmp_path: Path) -> None:
-    start_server(tmp_path / "lab").terminate()
-    with sqlite3.connect(tmp_path / "lab" / "lab.db") as database:
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    open_database(tmp_path / "lab.db").close()
+    with sqlite3.connect(tmp_path / "lab.db") as database:
         database.execute("UPDATE schema_version SET version = 99")
 
-    code, output = run_main_to_its_end(
-        "--runs-dir", str(tmp_path / "lab"), "--port", str(free_port())
-    )
+    code, output = run_main_to_its_end("--runs-dir", str(tmp_path), "--port", str(free_port()))
 
     assert code == 2
     assert "version 99" in output

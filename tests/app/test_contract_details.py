@@ -1,11 +1,10 @@
 """Corners of the API's contract that clients meet by accident."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow
 
@@ -104,22 +103,3 @@ def test_control_characters_are_refused(
     assert answer.status_code == 422
     assert "control characters" in answer.json()["error"]["message"]
     assert server.api.patch(f"/runs/{run['id']}", json={"notes": "one\ntwo"}).status_code == 200
-
-
-def test_a_killed_server_says_from_where_a_run_can_go_on(
-    start_server: Callable[..., LabServer],
-) -> None:
-    lab = start_server()
-    run = lab.create(**SMALL, total_timesteps=5_000_000, start=True)
-
-    def steps_of_checkpoints() -> list[int]:
-        items = lab.api.get(f"/runs/{run['id']}/artifacts").json()["items"]
-        return [one["timesteps"] for one in items if one["kind"] == "checkpoint"]
-
-    wait_until(lambda: any(steps_of_checkpoints()), within=60)
-    lab.kill()
-    again = start_server(lab.folder)
-
-    ended = again.get(run["id"])
-    assert ended["status"] == "interrupted"
-    assert "It can go on from step " in ended["error"]

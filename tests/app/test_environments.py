@@ -1,7 +1,6 @@
 """Environments as a program meets them: listed, missing, unknown, or any that is installed."""
 
 import io
-from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -82,9 +81,9 @@ def test_what_can_not_be_trained_on_is_refused_with_the_reason(
 
 
 def test_any_installed_environment_trains_and_is_known_after_a_restart(
-    start_server: Callable[..., LabServer],
+    server: LabServer,
 ) -> None:
-    lab = start_server()
+    lab = server
     env_id = "minigrid:MiniGrid-LavaGapS5-v0"
 
     run = lab.train(env_id=env_id, total_timesteps=300, hyperparameters={"n_steps": 32})

@@ -3,66 +3,18 @@
 import io
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import av
-import httpx
 import pytest
 
-from tests.app.test_outages import fill, small_disk
+from tests.app.evaluating import BRIEF, OVER, Subject
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["small_disk"]
-
-Start = Callable[..., LabServer]
-
-SMALL: dict[str, Any] = {"hyperparameters": {"n_steps": 64, "net_arch": [8]}, "n_envs": 2}
-LONG: dict[str, Any] = {**SMALL, "total_timesteps": 50_000_000, "start": True}
-OVER = {"completed", "failed", "cancelled"}
-
-
-class Subject:
-    """A run and what is asked of its evaluations."""
-
-    def __init__(self, lab: LabServer, run_id: str) -> None:
-        self.lab = lab
-        self.path = f"/runs/{run_id}/evaluations"
-        self.run_id = run_id
-
-    def ask(self, **wishes: Any) -> httpx.Response:
-        return self.lab.api.post(self.path, json=wishes)
-
-    def start(self, **wishes: Any) -> str:
-        answer = self.ask(**wishes)
-        assert answer.status_code == 202, answer.text
-        found: str = answer.json()["id"]
-        return found
-
-    def get(self, evaluation_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.lab.api.get(f"{self.path}/{evaluation_id}").json()
-        return found
-
-    def wait(self, evaluation_id: str, *statuses: str) -> dict[str, Any]:
-        wanted = set(statuses) or OVER
-        wait_until(lambda: self.get(evaluation_id)["status"] in wanted, within=90)
-        return self.get(evaluation_id)
-
-    def evaluate(self, **wishes: Any) -> dict[str, Any]:
-        found = self.wait(self.start(**wishes))
-        assert found["status"] == "completed", found
-        return found
-
-    def video(self, evaluation_id: str, **headers: str) -> httpx.Response:
-        return self.lab.api.get(f"{self.path}/{evaluation_id}/video", headers=headers)
-
-    @property
-    def files(self) -> set[str]:
-        folder = self.lab.folder / self.run_id / "evaluations"
-        return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+LONG: dict[str, Any] = {**BRIEF, "total_timesteps": 50_000_000, "start": True}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +26,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture(scope="module")
 def subject(lab: LabServer) -> Subject:
-    return Subject(lab, lab.train(**SMALL)["id"])
+    return Subject(lab, lab.train(**BRIEF)["id"])
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +113,7 @@ def test_a_part_of_a_video_can_be_asked_for(subject: Subject, found: dict[str, A
 
 
 def test_old_videos_go_and_pinned_ones_stay(lab: LabServer) -> None:
-    subject = Subject(lab, lab.train(**SMALL)["id"])
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     first, second = (subject.evaluate(episodes=1)["id"] for _ in range(2))
     pinned = lab.api.patch(f"{subject.path}/{first}", json={"pinned": True})
     assert pinned.json()["pinned"]
@@ -248,13 +200,13 @@ def test_a_run_is_evaluated_from_its_first_second_on_while_it_trains(lab: LabSer
 
 
 def test_a_checkpoint_that_goes_away_meanwhile_is_named(lab: LabServer) -> None:
-    subject = Subject(lab, lab.train(**SMALL)["id"])
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     checkpoints = lab.folder / subject.run_id / "checkpoints"
     step = max(int(path.stem) for path in checkpoints.glob("*.zip"))
     of_checkpoint = subject.evaluate(episodes=2, checkpoint=step)
     assert of_checkpoint["timesteps"] == step
     # It waits behind another one, and is gone when its turn comes.
-    subject.start(episodes=30)
+    subject.start(episodes=8)
     waiting = subject.start(checkpoint=step)
     for path in checkpoints.iterdir():
         path.unlink()
@@ -268,7 +220,7 @@ def test_a_checkpoint_that_goes_away_meanwhile_is_named(lab: LabServer) -> None:
 def test_evaluations_wait_for_each_other_up_to_a_limit_and_can_be_cancelled(
     lab: LabServer,
 ) -> None:
-    subject = Subject(lab, lab.train(**SMALL)["id"])
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     five = [subject.start(episodes=100) for _ in range(5)]
 
     sixth = subject.ask()
@@ -288,9 +240,8 @@ def test_evaluations_wait_for_each_other_up_to_a_limit_and_can_be_cancelled(
     assert not [name for name in subject.files if name.endswith((".pending", ".part"))]
 
 
-def test_a_killed_worker_fails_its_evaluation_alone(start_server: Start) -> None:
-    lab = start_server()
-    subject = Subject(lab, lab.train(**SMALL)["id"])
+def test_a_killed_worker_fails_its_evaluation_alone(lab: LabServer) -> None:
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     wait_until(lambda: not lab.workers())
     started = subject.start(episodes=100)
     wait_until(lambda: subject.get(started)["status"] == "running")
@@ -310,52 +261,30 @@ def test_a_killed_worker_fails_its_evaluation_alone(start_server: Start) -> None
     assert subject.evaluate(episodes=1)["status"] == "completed"
 
 
-@pytest.mark.parametrize("is_asked", [True, False])
+@pytest.mark.parametrize("end", [LabServer.terminate, LabServer.kill])
 def test_a_server_that_ends_leaves_no_evaluation_under_way(
-    start_server: Start, tmp_path: Path, is_asked: bool
+    lab: LabServer, end: Callable[[LabServer], object]
 ) -> None:
-    first = start_server(tmp_path / "lab")
-    subject = Subject(first, first.train(**SMALL)["id"])
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     running, queued = subject.start(episodes=100), subject.start(episodes=100)
     subject.wait(running, "running")
 
-    if is_asked:
-        first.terminate()
-    else:
-        first.kill()
+    end(lab)
+    lab.restart()
 
-    again = Subject(start_server(tmp_path / "lab"), subject.run_id)
     for one in (running, queued):
-        assert again.get(one)["status"] == "failed"
-        assert "The server ended" in again.get(one)["error"]
-    assert again.files == {f"{running}.json", f"{queued}.json"}
-    assert again.evaluate(episodes=1)["status"] == "completed"
-
-
-def test_a_full_disk_leaves_no_half_video(small_disk: Path, start_server: Start) -> None:
-    lab = start_server(small_disk / "runs")
-    subject = Subject(lab, lab.train(**SMALL)["id"])
-    started = subject.start(episodes=30)
-    subject.wait(started, "running")
-    filler = fill(small_disk)
-
-    ended = subject.wait(started)
-
-    assert ended["status"] == "failed"
-    assert "No space left on device" in ended["error"]
-    assert not [name for name in subject.files if name.endswith((".mp4", ".gz", ".part"))]
-    refused = subject.ask()
-    assert refused.status_code == 503
-    filler.unlink()
-    assert subject.evaluate(episodes=1)["video_url"]
+        assert subject.get(one)["status"] == "failed"
+        assert "The server ended" in subject.get(one)["error"]
+    assert subject.files == {f"{running}.json", f"{queued}.json"}
+    assert subject.evaluate(episodes=1)["status"] == "completed"
 
 
 def test_a_deleted_run_takes_its_evaluations_along(lab: LabServer) -> None:
-    subject = Subject(lab, lab.train(**SMALL)["id"])
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
     subject.start(episodes=100)
 
     assert lab.api.delete(f"/runs/{subject.run_id}").status_code == 204
 
     assert lab.api.get(subject.path).status_code == 404
-    other = Subject(lab, lab.train(**SMALL)["id"])
+    other = Subject(lab, lab.train(**BRIEF)["id"])
     assert other.evaluate(episodes=1)["status"] == "completed"

@@ -11,21 +11,20 @@ from typing import Any
 
 import pytest
 
-from tests.lab_server import LabServer, is_alive, wait_until
+from tests.app.evaluating import BRIEF, Subject
+from tests.conftest import free_port
+from tests.lab_server import LabServer, wait_until
 
 pytestmark = pytest.mark.slow
-
-Start = Callable[..., LabServer]
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 LONG: dict[str, Any] = {"total_timesteps": 5_000_000, "hyperparameters": SMALL, "start": True}
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A disk of 24 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("disk")
     mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
     try:
         subprocess.run(mount, check=True, capture_output=True)
@@ -35,6 +34,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.fixture(scope="module")
+def cramped(small_disk: Path) -> Iterator[LabServer]:
+    """A lab on that disk."""
+    with LabServer(small_disk / "runs", free_port(), RL_LAB_WORKERS="1") as lab:
+        yield lab
+
+
 def fill(disk: Path) -> Path:
     """Write a file until there is no room for another byte."""
     filler = disk / "filler"
@@ -42,6 +48,12 @@ def fill(disk: Path) -> Path:
         while True:
             file.write(b"\0" * 4_096)
     return filler
+
+
+@pytest.fixture
+def lab(own_server: LabServer) -> LabServer:
+    own_server.stop_all()
+    return own_server
 
 
 @contextmanager
@@ -89,9 +101,9 @@ def are_without_gaps(lines: list[dict[str, Any]]) -> bool:
 
 
 def test_a_full_disk_interrupts_a_run_that_goes_on_once_there_is_room(
-    small_disk: Path, start_server: Start
+    small_disk: Path, cramped: LabServer
 ) -> None:
-    lab = start_server(small_disk / "runs")
+    lab = cramped
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 5_000)
     path = lab.folder / run["id"] / "metrics.jsonl"
@@ -122,8 +134,24 @@ def test_a_full_disk_interrupts_a_run_that_goes_on_once_there_is_room(
     assert lab.train(total_timesteps=500)["status"] == "completed"
 
 
-def test_a_lock_of_two_seconds_only_takes_two_seconds(start_server: Start) -> None:
-    lab = start_server()
+def test_a_full_disk_leaves_no_half_video(small_disk: Path, cramped: LabServer) -> None:
+    subject = Subject(cramped, cramped.train(**BRIEF)["id"])
+    started = subject.start(episodes=10)
+    subject.wait(started, "running")
+    filler = fill(small_disk)
+
+    ended = subject.wait(started)
+
+    assert ended["status"] == "failed"
+    assert "No space left on device" in ended["error"]
+    assert not [name for name in subject.files if name.endswith((".mp4", ".gz", ".part"))]
+    refused = subject.ask()
+    assert refused.status_code == 503
+    filler.unlink()
+    assert subject.evaluate(episodes=1)["video_url"]
+
+
+def test_a_lock_of_two_seconds_only_takes_two_seconds(lab: LabServer) -> None:
     run = lab.create(**LONG)
     lab.wait_for_steps(run["id"], 1_000)
 
@@ -136,9 +164,9 @@ def test_a_lock_of_two_seconds_only_takes_two_seconds(start_server: Start) -> No
 
 
 def test_a_locked_database_stops_no_run_and_everything_is_written_afterwards(
-    start_server: Start,
+    lab: LabServer,
 ) -> None:
-    lab = start_server(RL_LAB_WORKERS="2")
+    before = len(lab.api.get("/runs").json()["items"])
     long = lab.create(**LONG)
     short = lab.create(**{**LONG, "total_timesteps": 150_000})
     lab.wait_for_steps(long["id"], 1_000)
@@ -161,14 +189,14 @@ def test_a_locked_database_stops_no_run_and_everything_is_written_afterwards(
     assert sum("Training complete" in text for text in lab.messages(short["id"])) == 1
     assert lab.get(short["id"])["timesteps"] == ended["timesteps"] >= 30_000
     assert lab.get(long["id"])["status"] == "running"
-    assert len(lab.api.get("/runs").json()["items"]) == 2
+    assert len(lab.api.get("/runs").json()["items"]) == before + 2
+    lab.stop_all()
     assert lab.train(total_timesteps=500)["status"] == "completed"
 
 
 def test_what_is_asked_for_while_the_database_is_locked_happens_or_is_refused(
-    start_server: Start,
+    lab: LabServer,
 ) -> None:
-    lab = start_server(RL_LAB_WORKER_SILENCE="5")
     run = lab.create(**LONG)
     waiting = lab.create(total_timesteps=500, hyperparameters=SMALL)
     lab.wait_for_steps(run["id"], 1_000)
@@ -232,23 +260,3 @@ def test_without_any_good_checkpoint_a_run_says_so_and_loses_nothing(server: Lab
         assert server.api.get(f"/runs/{run['id']}").status_code == 200
         for file in folder.glob(name):
             file.unlink()
-
-
-def test_two_runs_outlive_their_server(start_server: Start, tmp_path: Path) -> None:
-    first = start_server(tmp_path / "lab", RL_LAB_WORKERS="2")
-    ids = [first.create(**LONG, seed=seed)["id"] for seed in (1, 2)]
-    for run_id in ids:
-        first.wait_for_steps(run_id, 3_000)
-    shown = {run_id: lines_of(first, run_id) for run_id in ids}
-    workers = first.workers()
-
-    first.kill()
-    wait_until(lambda: not any(is_alive(worker) for worker in workers))
-    second = start_server(tmp_path / "lab", RL_LAB_WORKERS="2")
-
-    for run_id in ids:
-        assert second.get(run_id)["status"] == "interrupted"
-        assert lines_of(second, run_id)[: len(shown[run_id])] == shown[run_id]
-        resume_and_complete(second, run_id)
-        assert are_without_gaps(lines_of(second, run_id))
-        assert sum("were dropped" in text for text in second.messages(run_id)) == 1

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from app.environments.catalogue import CATALOGUE
 from tests.accounts.people import Someone, newcomer
+from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
 
 pytestmark = pytest.mark.slow
@@ -238,8 +239,16 @@ def test_what_is_not_installed_says_how_to_get_it(server: LabServer) -> None:
     assert MISSING[0].install_hint in error_of(answer)["message"]
 
 
-def test_no_more_than_there_is_room_for(start_server: Callable[..., LabServer]) -> None:
-    lab = start_server(RL_LAB_VIEWERS="1")
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A lab with room for one preview."""
+    settings = {"RL_LAB_VIEWERS": "1", "RL_LAB_WORKER_SILENCE": "5"}
+    with LabServer(tmp_path_factory.mktemp("small-lab"), free_port(), **settings) as lab:
+        yield lab
+
+
+def test_no_more_than_there_is_room_for(small: LabServer) -> None:
+    lab = small
     with previewing(lab.api) as first:
         refused = lab.api.post("/previews", json={"env_id": "Taxi-v4"})
         assert (refused.status_code, error_of(refused)["code"]) == (429, "too_many")
@@ -249,32 +258,24 @@ def test_no_more_than_there_is_room_for(start_server: Callable[..., LabServer]) 
         assert lab.api.get(first.path).status_code == 409
 
 
-def test_one_that_nobody_uses_makes_room_for_a_new_one(
-    start_server: Callable[..., LabServer],
-) -> None:
-    lab = start_server(RL_LAB_VIEWERS="1")
-    left = Preview(lab.api, env_id="CartPole-v1")
+def test_one_that_nobody_uses_makes_room_for_a_new_one(small: LabServer) -> None:
+    left = Preview(small.api, env_id="CartPole-v1")
+    started: list[str] = []
 
     def starts() -> bool:
-        return lab.api.post("/previews", json={"env_id": "Taxi-v4"}).status_code == 201
+        answer = small.api.post("/previews", json={"env_id": "Taxi-v4"})
+        started.extend([answer.json()["id"]] if answer.status_code == 201 else [])
+        return bool(started)
 
     wait_until(starts)
-    assert error_of(lab.api.get(left.path))["code"] == "preview_ended"
-
-
-def test_a_server_without_places_says_so(start_server: Callable[..., LabServer]) -> None:
-    lab = start_server(RL_LAB_VIEWERS="0")
-
-    answer = lab.api.post("/previews", json={"env_id": "CartPole-v1"})
-
-    assert (answer.status_code, error_of(answer)["code"]) == (503, "no_worker")
-    assert "Try again" in error_of(answer)["message"]
+    assert error_of(small.api.get(left.path))["code"] == "preview_ended"
+    small.api.delete(f"/previews/{started[0]}")
 
 
 def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
-    start_server: Callable[..., LabServer],
+    small: LabServer,
 ) -> None:
-    lab = start_server(RL_LAB_WORKER_SILENCE="5")
+    lab = small
     wait_for_pictures(lab)
     with previewing(lab.api) as dies:
         worker = the_worker(lab)
@@ -295,15 +296,18 @@ def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
     wait_until(lambda: lab.workers() == [])
 
 
-def test_a_shutdown_leaves_no_worker(start_server: Callable[..., LabServer]) -> None:
-    lab = start_server()
-    wait_for_pictures(lab)
-    Preview(lab.api, env_id="CartPole-v1", mode="random")
-    worker = the_worker(lab)
+def test_a_shutdown_leaves_no_worker_and_without_places_there_is_none(small: LabServer) -> None:
+    wait_for_pictures(small)
+    Preview(small.api, env_id="CartPole-v1", mode="random")
+    worker = the_worker(small)
 
-    lab.terminate()
+    small.terminate()
 
     assert not worker.is_running() or worker.status() == "zombie"
+    small.restart(RL_LAB_VIEWERS="0")
+    answer = small.api.post("/previews", json={"env_id": "CartPole-v1"})
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "no_worker")
+    assert "Try again" in error_of(answer)["message"]
 
 
 @pytest.fixture

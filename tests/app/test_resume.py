@@ -3,7 +3,6 @@ import json
 import signal
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,8 +113,8 @@ def test_a_completed_run_goes_on_once_it_is_extended(server: LabServer) -> None:
     assert config["total_timesteps"] == 4_096
 
 
-def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(start_server: Start) -> None:
-    lab = start_server()
+def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(own_server: LabServer) -> None:
+    lab = own_server
     run = lab.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     lab.wait_for_steps(run["id"], 20_000)
     act(lab, run["id"], "pause")
@@ -143,20 +142,18 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(start_server:
     assert lines_of(lab, run["id"])[:kept] == shown[:kept]
 
 
-def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(
-    start_server: Start, tmp_path: Path
-) -> None:
-    first = start_server(tmp_path / "lab")
-    run = first.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
-    first.wait_for_steps(run["id"], 20_000)
-    act(first, run["id"], "pause")
-    first.wait_for(run["id"], "paused")
-    first.kill()
+def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(own_server: LabServer) -> None:
+    own_server.stop_all()
+    run = own_server.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
+    own_server.wait_for_steps(run["id"], 20_000)
+    act(own_server, run["id"], "pause")
+    own_server.wait_for(run["id"], "paused")
+    own_server.kill()
 
-    second = start_server(tmp_path / "lab", RL_LAB_AUTO_RESUME="1")
-    second.wait_for(run["id"], "running")
+    own_server.restart(RL_LAB_AUTO_RESUME="1")
+    own_server.wait_for(run["id"], "running")
 
-    messages = second.messages(run["id"])
+    messages = own_server.messages(run["id"])
     assert any(text.startswith("The server ended while the run was training.") for text in messages)
     assert any("Training goes on from step" in text for text in messages)
 
@@ -201,7 +198,7 @@ def test_a_run_without_a_checkpoint_says_so(server: LabServer) -> None:
 
 def test_a_stream_that_stays_open_is_told_what_was_taken_back(server: LabServer) -> None:
     # Rollouts and updates so long that a stop doesn't wait for the next checkpoint.
-    long = {**SMALL, "n_steps": 2_048, "n_epochs": 100}
+    long = {**SMALL, "n_steps": 2_048, "n_epochs": 40}
     run = server.create(hyperparameters=long, total_timesteps=40_000, start=True)
     server.wait_for_steps(run["id"], 30_000)
     act(server, run["id"], "stop")

@@ -1,6 +1,5 @@
 """The doctor in a real lab: real trainings, the API, the log, a restart."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -84,9 +83,9 @@ def test_a_healthy_run_gets_no_warning(server: LabServer) -> None:
 
 
 def test_a_restart_shows_the_same_and_tells_nothing_twice(
-    start_server: Callable[..., LabServer],
+    server: LabServer,
 ) -> None:
-    lab = start_server()
+    lab = server
     run = lab.train(**NEVER_LEARNS)
     before = insights(lab, run["id"])
     lab.terminate()
