@@ -1,6 +1,8 @@
 # `make run` and `make test` set up what is missing; a second call takes a second.
 PYTHON ?= python3
 BIN := .venv/bin
+# Python may keep what it compiles: pytest rewrites every test, in every process.
+export PYTHONDONTWRITEBYTECODE =
 # One benchmark by its name: make bench only=live_view
 only ?=
 
@@ -13,14 +15,18 @@ test: setup-test bytecode chromium postgresql
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m tests.run
 
-check: setup-test bytecode lint
-	$(BIN)/python -m pytest -m "not slow and not browser and not soak" --numprocesses 2
+# What isn't slow, beside the linters.
+check: setup-test bytecode
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint fast-tests
 
 # Proofs that take minutes each: CONTRIBUTING.md says what they show.
 soak: setup-test bytecode
 	$(BIN)/python -m pytest -m soak --durations=0
 
-.PHONY: lint
+.PHONY: lint fast-tests
+fast-tests:
+	$(BIN)/python -m pytest -m "not slow and not browser and not soak" --numprocesses 2 --dist worksteal -p no:schemathesis
+
 lint:
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -62,7 +68,7 @@ assets/built/.done: assets/package.json assets/build.py | .venv/.packages
 
 # Workers are locked in and can't keep what Python compiles: without this, each would do it again.
 bytecode: setup
-	@$(BIN)/python -m compileall -q app storage
+	@$(BIN)/python -m compileall -q app components pages storage
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \

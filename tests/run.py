@@ -17,7 +17,7 @@ PARTS = {
         *("--numprocesses", "3", "--dist", "loadfile"),
         "--no-loadscope-reorder",
     ),
-    "browser and not soak": ("--numprocesses", "2", "--dist", "loadfile"),
+    "browser and not soak": ("--numprocesses", "3", "--dist", "loadfile"),
 }
 _FAILED = 1
 _LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")

@@ -119,6 +119,7 @@ def test_what_we_say_of_an_environment_that_is_missing_is_what_gymnasium_says(
         spec.check_installed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", INSTALLED, ids=by_id)
 def test_rewards_stay_in_the_range_we_name(spec: EnvSpec) -> None:
     # As it is watched: for learning, the rewards of some families are clipped.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.app.test_evaluations import SMALL, Subject
+from tests.app.evaluating import BRIEF, Subject
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 
@@ -16,7 +16,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
     folder = tmp_path_factory.mktemp("judging-lab")
     settings = {"RL_LAB_WORKERS": "1", "RL_LAB_VIEWERS": "1", "RL_LAB_WORKER_MEMORY": "1536"}
     with LabServer(folder, free_port(), **settings) as lab:
-        yield Subject(lab, lab.train(**SMALL)["id"])
+        yield Subject(lab, lab.train(**BRIEF)["id"])
 
 
 def code(*lines: str) -> str:
@@ -103,7 +103,7 @@ def test_a_replay_shows_the_terms_of_a_reward_that_the_run_learned_from(subject:
     lab = subject.lab
     written = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\n"
     written += "    return {'upright': 1.0 - abs(next_obs.pole_angle), 'stay': -0.5}\n"
-    shaped = Subject(lab, lab.train(**SMALL, reward_code=written)["id"])
+    shaped = Subject(lab, lab.train(**BRIEF, reward_code=written)["id"])
 
     found = shaped.evaluate(episodes=1, seed=42)
 

@@ -12,9 +12,12 @@ from tests.sandbox import arena, ordinary
 from tests.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
 from tests.sandbox.table import DOCUMENT, rendered
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="NOTHING IS ATTACKED: only Linux can lock workers down"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="NOTHING IS ATTACKED: only Linux can lock workers down"
+    ),
+]
 
 HERE = [row for row in ALONE if row.architecture in (None, kernel.ARCHITECTURE)]
 

@@ -20,9 +20,12 @@ from app.worker import messages, orders
 from tests.sandbox import arena
 from tests.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="NOTHING IS ATTACKED: only Linux can lock workers down"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="NOTHING IS ATTACKED: only Linux can lock workers down"
+    ),
+]
 
 FLOOD = {attack.name: attack.source for attack in FLOODS}
 

@@ -65,6 +65,7 @@ def test_an_entropy_that_was_found_automatically_becomes_fixed() -> None:
     assert model.logger.name_to_value["train/ent_coef"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_saved_model_is_read_where_this_program_is_not(tmp_path: Path) -> None:
     model = model_of("PPO", learning_rate="1e-3 -> 0", clip_range="0: 0.2, 1: 0.1", layer_norm=True)
     file = tmp_path / "model.zip"

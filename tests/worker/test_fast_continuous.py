@@ -90,7 +90,7 @@ def build(
     return build_on(make, kind, scaled=scaled, **{**SMALL, **copy.deepcopy(values)})
 
 
-def learn(model: Any, steps: int = 160) -> Any:
+def learn(model: Any, steps: int = 120) -> Any:
     """Train; models that are compared share both generators."""
     np.random.seed(3)
     torch.manual_seed(3)
@@ -130,6 +130,7 @@ def assert_same_training(plain: Any, fast: Any) -> None:
     assert_same(plain, fast)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "_", "values"), CASES, ids=lambda value: value if isinstance(value, str) else ""
 )

@@ -321,6 +321,7 @@ def test_a_model_goes_on_in_the_other_engine(algorithm: str, actions: str) -> No
     assert float((weights_of(plain) - weights_of(now_plain)).abs().max()) < 1e-5
 
 
+@pytest.mark.slow
 def test_a_saved_model_is_plain_where_this_program_is_not(tmp_path: Path) -> None:
     _, fast = twins("PPO", SEEN, ACTIONS["box"])
     fast.after_gradient_step = lambda length: None
