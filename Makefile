@@ -1,8 +1,6 @@
 # `make run` and `make test` set up what is missing; a second call takes a second.
 PYTHON ?= python3
 BIN := .venv/bin
-# Python may keep what it compiles: pytest rewrites every test, in every process.
-export PYTHONDONTWRITEBYTECODE =
 # One benchmark by its name: make bench only=live_view
 only ?=
 
@@ -25,7 +23,7 @@ soak: setup-test bytecode
 
 .PHONY: lint fast-tests
 fast-tests:
-	$(BIN)/python -m pytest -m "not slow and not browser and not soak" --numprocesses 2 --dist worksteal -p no:schemathesis
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --ignore=tests/browser -m "not slow and not soak" --numprocesses 2 --dist worksteal -p no:schemathesis
 
 lint:
 	$(BIN)/ruff format --check

@@ -6,39 +6,82 @@ it should be none.
 """
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-PARTS = {
-    # By file, so that the server of a file starts once; in order, so that short files come last.
-    "not browser and not soak": (
-        *("--numprocesses", "3", "--dist", "loadfile"),
-        "--no-loadscope-reorder",
-    ),
-    "browser and not soak": ("--numprocesses", "3", "--dist", "loadfile"),
-}
 _FAILED = 1
-_LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+# By file, so that the server of a file starts once.
+_BESIDE = ("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+
+
+@dataclass
+class Part:
+    """Tests that one pytest runs: Playwright keeps an event loop that others can't bear."""
+
+    name: str
+    selection: tuple[str, ...]
+
+    def start(self, output: IO[str] | None) -> subprocess.Popen[str]:
+        return self._pytest(*_BESIDE, "--cache-clear", output=output)
+
+    def failed(self) -> int:
+        """Return how many tests failed in the first try."""
+        return len(json.loads((self._cache / "v/cache/lastfailed").read_text()))
+
+    def try_again(self) -> int:
+        again = ("--last-failed", "--last-failed-no-failures", "none")
+        return self._pytest(*again, output=None).wait()
+
+    @property
+    def _cache(self) -> Path:
+        return Path(".pytest_cache", self.name)
+
+    def _pytest(self, *flags: str, output: IO[str] | None) -> subprocess.Popen[str]:
+        here = ("-m", "not soak", "-o", f"cache_dir={self._cache}", *self.selection)
+        return subprocess.Popen(
+            [sys.executable, "-m", "pytest", *here, *flags],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # Python may keep what it compiles: pytest rewrites every test, in every process.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
+        )
+
+
+PARTS = (
+    Part("other", ("tests", "--ignore=tests/browser")),
+    Part("browser", ("tests/browser",)),
+)
 
 
 def main() -> int:
     """Return 0 if everything passes, at the latest in its second try."""
-    began, needed, codes = time.monotonic(), 0, []
-    for part, beside in PARTS.items():
-        code = _pytest("-m", part, "--cache-clear", *beside)
-        if code == _FAILED:
-            needed += len(json.loads(_LAST_FAILED.read_text()))
-            code = _pytest("-m", part, "--last-failed", "--last-failed-no-failures", "none")
-        codes.append(code)
+    began, needed = time.monotonic(), 0
+    codes = _run_beside_each_other()
+    for place, part in enumerate(PARTS):
+        if codes[place] == _FAILED:
+            needed += part.failed()
+            codes[place] = part.try_again()
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     sys.stdout.write(f"\nTests that needed a second try: {needed}. {minutes} min {seconds} s.\n")
     return max(codes)
 
 
-def _pytest(*flags: str) -> int:
-    return subprocess.run([sys.executable, "-m", "pytest", *flags], check=False).returncode
+def _run_beside_each_other() -> list[int]:
+    """Run all parts; the first is seen at work, the others when they have ended."""
+    with tempfile.TemporaryFile("w+") as printed:
+        first, second = PARTS[0].start(None), PARTS[1].start(printed)
+        codes = [first.wait(), second.wait()]
+        printed.seek(0)
+        sys.stdout.write(printed.read())
+        sys.stdout.flush()
+    return codes
 
 
 if __name__ == "__main__":

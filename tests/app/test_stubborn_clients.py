@@ -16,7 +16,7 @@ from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow
 
-_LINES = 40_000
+_LINES = 15_000
 _STUBBORN = 30
 _MOST_GROWTH = 96 << 20
 _MOST_STREAMS = 300

@@ -54,11 +54,13 @@ def page() -> None:
     ui.label("RL LAB // GYM MANAGER")
     ui.button("Compare", on_click=lambda: editor.compare(TEXT, "the default"))
     ui.button("Compare no more", on_click=lambda: editor.compare(None))
+    ui.button("Begin again", on_click=lambda: editor.write(TEXT))
     ui.button("Write", on_click=lambda: editor.write("x = 1\n"))
     ui.button("Second line", on_click=lambda: editor.reveal(2))
     ui.button("Read", on_click=lambda: shown.set_text(repr(editor.text)))
     with ui.dialog().props(UNSCALED) as dialog, ui.card().classes("lab-full"):
         CodeEditor("locked = 1\n", label="Code of a run", read_only=True)
+        ui.button("Close", on_click=dialog.close)
     ui.button("Open a run", on_click=dialog.open)
     ThemeSwitch()
 

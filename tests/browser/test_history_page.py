@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 _PATIENCE_MS = 20_000
 
 
-@pytest.fixture(params=[1440, 390])
-def either(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    opened = Visit(browser, server, width=request.param)
+@pytest.fixture
+def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
+    opened = Visit(browser, server, width=390)
     yield opened
     opened.close()
 
@@ -124,10 +124,10 @@ def test_the_address_keeps_filter_and_order_and_one_can_go_back(
 
 
 def test_a_filter_that_fits_nothing_says_so_and_can_be_cleared(
-    either: Visit, server: LabServer, word: str
+    phone: Visit, server: LabServer, word: str
 ) -> None:
     create(server, word, "there")
-    page = either.open(f"/runs?q={word}-nothing&status=failed")
+    page = phone.open(f"/runs?q={word}-nothing&status=failed")
 
     expect(page.get_by_text(f'No run matches "{word}-nothing"')).to_be_visible()
     page.get_by_role("button", name="Clear the filter").click()
@@ -137,11 +137,11 @@ def test_a_filter_that_fits_nothing_says_so_and_can_be_cleared(
 
 
 def test_several_runs_are_tagged_noted_and_archived_at_once(
-    either: Visit, server: LabServer, word: str
+    phone: Visit, server: LabServer, word: str
 ) -> None:
     made = create(server, word, "a", "b")
     server.api.patch(f"/runs/{made[0]['id']}", json={"tags": ["mine"], "notes": "Before."})
-    page = either.open(f"/runs?q={word}")
+    page = phone.open(f"/runs?q={word}")
     select = page.get_by_label("Select all on this page")
     bar = page.get_by_role("toolbar")
 
@@ -177,10 +177,10 @@ def test_an_archived_run_is_brought_back(visit: Visit, server: LabServer, word: 
 
 
 def test_a_run_is_renamed_from_its_row_and_a_bad_name_is_refused(
-    either: Visit, server: LabServer, word: str
+    visit: Visit, server: LabServer, word: str
 ) -> None:
     create(server, word, "old")
-    page = either.open(f"/runs?q={word}")
+    page = visit.open(f"/runs?q={word}")
 
     menu(page, f"{word} old", "Rename")
     page.get_by_label("Name", exact=True).fill("   ")
@@ -206,10 +206,10 @@ def test_what_trains_cannot_be_deleted_and_the_list_says_why(
     server.api.post(f"/runs/{busy['id']}/stop")
 
 
-def test_seeds_of_a_group_fold_into_one_row(either: Visit, server: LabServer, word: str) -> None:
+def test_seeds_of_a_group_fold_into_one_row(phone: Visit, server: LabServer, word: str) -> None:
     body = {"env_id": "CartPole-v1", "algorithm": "PPO", "seeds": [1, 2, 3], "name": word}
     server.api.post("/runs", json=body)
-    page = either.open(f"/runs?q={word}")
+    page = phone.open(f"/runs?q={word}")
 
     expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
     assert names(page) == [word]
@@ -247,9 +247,9 @@ def test_numbers_move_in_place_while_a_run_trains(
     assert shown.get_attribute("data-same") == "yes"
 
 
-def test_many_runs_come_page_by_page(either: Visit, server: LabServer, word: str) -> None:
+def test_many_runs_come_page_by_page(visit: Visit, server: LabServer, word: str) -> None:
     create(server, word, *(f"{number:02d}" for number in range(53)))
-    page = either.open(f"/runs?q={word}&sort=name")
+    page = visit.open(f"/runs?q={word}&sort=name")
     expect(page.get_by_text("1 to 50 of 53 rows, 53 runs")).to_be_visible()
 
     page.get_by_role("button", name="Next").click()
