@@ -17,8 +17,11 @@ from pathlib import Path
 
 import psutil
 
+from app.worker import kernel
+
 ROOT = Path(__file__).parent.parent
 MAIN = ROOT / "main.py"
+_PR_SET_PDEATHSIG = 1
 
 
 def fork_server(environment: dict[str, str], output: Path) -> psutil.Process:
@@ -73,6 +76,8 @@ def _fork_until_the_tests_end() -> dict[str, object] | None:
 
 
 def _become_main(environment: dict[str, str], output: str) -> None:
+    if sys.platform == "linux":  # It ends with the tests, however they end.
+        kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(environment)

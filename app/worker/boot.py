@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 
 _NICE = 10
-_GROUP_NICE = 5
-"""Linux weighs sessions against each other first; `_NICE` counts only within this one."""
 
 
 def main() -> None:
@@ -39,11 +37,14 @@ def main() -> None:
 
 
 def _give_way() -> None:
-    """Let the pages of the lab, and the browser that shows them, have the processor first."""
+    """Let the pages of the lab, and the browser that shows them, have the processor first.
+
+    Where Linux weighs sessions against each other, `nice` only counts within this one.
+    """
     os.nice(_NICE)
     try:
         with open("/proc/self/autogroup", "w") as group:  # noqa: PTH123
-            group.write(str(_GROUP_NICE))
+            group.write(str(_NICE))
     except OSError:
         pass  # Not Linux, or one that knows no such groups.
 

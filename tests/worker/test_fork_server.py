@@ -108,7 +108,7 @@ async def test_workers_give_way_to_the_lab_s_pages(worker: LocalWorker) -> None:
     worker.be_patient()
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 15
     if autogroup(os.getpid()):
-        assert autogroup(worker.pid).split()[-2:] == ["nice", "5"]
+        assert autogroup(worker.pid).split()[-2:] == ["nice", "10"]
 
 
 async def test_a_forked_worker_is_like_a_spawned_one(monkeypatch: pytest.MonkeyPatch) -> None:
