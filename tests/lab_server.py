@@ -24,6 +24,9 @@ ENDS = {"completed", "stopped", "failed", "interrupted"}
 # a core for five seconds, which hundreds of labs would spend beside what is tested.
 _PICTURES = tempfile.TemporaryDirectory()
 
+# To read the certificates of this machine takes 20 ms of a processor, for each client anew.
+CERTIFICATES = ssl.create_default_context()
+
 
 class LabServer:
     def __init__(
@@ -31,12 +34,16 @@ class LabServer:
     ) -> None:
         self.folder = folder
         self.url = f"{'https' if verify else 'http'}://127.0.0.1:{port}"
-        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30, verify=verify or True)
+        self._certificates = verify or CERTIFICATES
+        self.api = self._client()
         self._environment = _environment(
             RL_LAB_RUNS=str(folder), RL_LAB_PORT=str(port), RL_LAB_BROWSER="0", **settings
         )
         self.process: psutil.Process
         self._output = folder.with_name(f"{folder.name}.output")
+
+    def _client(self) -> httpx.Client:
+        return httpx.Client(base_url=f"{self.url}/api", timeout=30, verify=self._certificates)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -82,7 +89,7 @@ class LabServer:
     def restart(self, **settings: str) -> None:
         """Start again on the same folder and port, with other settings if there are any."""
         self._environment |= settings
-        self.api = httpx.Client(base_url=f"{self.url}/api", timeout=30)
+        self.api = self._client()
         self.start()
 
     def create(self, **wishes: Any) -> dict[str, Any]:

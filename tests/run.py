@@ -9,15 +9,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 _FAILED = 1
 # By file, so that the server of a file starts once.
-_BESIDE = ("--numprocesses", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+_BESIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 @dataclass
@@ -27,8 +25,8 @@ class Part:
     name: str
     selection: tuple[str, ...]
 
-    def start(self, output: IO[str] | None) -> subprocess.Popen[str]:
-        return self._pytest(*_BESIDE, "--cache-clear", output=output)
+    def run(self) -> int:
+        return self._pytest(*_BESIDE, "--cache-clear")
 
     def failed(self) -> int:
         """Return how many tests failed in the first try."""
@@ -36,22 +34,20 @@ class Part:
 
     def try_again(self) -> int:
         again = ("--last-failed", "--last-failed-no-failures", "none")
-        return self._pytest(*again, output=None).wait()
+        return self._pytest(*again)
 
     @property
     def _cache(self) -> Path:
         return Path(".pytest_cache", self.name)
 
-    def _pytest(self, *flags: str, output: IO[str] | None) -> subprocess.Popen[str]:
+    def _pytest(self, *flags: str) -> int:
         here = ("-m", "not soak", "-o", f"cache_dir={self._cache}", *self.selection)
-        return subprocess.Popen(
+        return subprocess.run(
             [sys.executable, "-m", "pytest", *here, *flags],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            text=True,
             # Python may keep what it compiles: pytest rewrites every test, in every process.
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
-        )
+            check=False,
+        ).returncode
 
 
 PARTS = (
@@ -62,26 +58,16 @@ PARTS = (
 
 def main() -> int:
     """Return 0 if everything passes, at the latest in its second try."""
-    began, needed = time.monotonic(), 0
-    codes = _run_beside_each_other()
-    for place, part in enumerate(PARTS):
-        if codes[place] == _FAILED:
+    began, needed, codes = time.monotonic(), 0, []
+    for part in PARTS:
+        code = part.run()
+        if code == _FAILED:
             needed += part.failed()
-            codes[place] = part.try_again()
+            code = part.try_again()
+        codes.append(code)
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     sys.stdout.write(f"\nTests that needed a second try: {needed}. {minutes} min {seconds} s.\n")
     return max(codes)
-
-
-def _run_beside_each_other() -> list[int]:
-    """Run all parts; the first is seen at work, the others when they have ended."""
-    with tempfile.TemporaryFile("w+") as printed:
-        first, second = PARTS[0].start(None), PARTS[1].start(printed)
-        codes = [first.wait(), second.wait()]
-        printed.seek(0)
-        sys.stdout.write(printed.read())
-        sys.stdout.flush()
-    return codes
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import httpx
 
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import CERTIFICATES, LabServer, wait_until
 
 PASSWORD = "correct horse battery"
 
@@ -18,12 +18,13 @@ _NOTHING_KEPT = httpx.Limits(max_keepalive_connections=0)
 
 def client(url: str, **more: Any) -> httpx.Client:
     """A browser or a program that keeps no connection open, so that nobody has to close it."""
-    return httpx.Client(base_url=url, limits=_NOTHING_KEPT, timeout=30, **more)
+    more = {"verify": CERTIFICATES, "limits": _NOTHING_KEPT, "timeout": 30, **more}
+    return httpx.Client(base_url=url, **more)
 
 
 def stranger(url: str, address: str, **more: Any) -> httpx.Client:
     """Somebody who asks from an address of their own, and is counted by it."""
-    home = httpx.HTTPTransport(local_address=address, limits=_NOTHING_KEPT)
+    home = httpx.HTTPTransport(local_address=address, limits=_NOTHING_KEPT, verify=CERTIFICATES)
     return client(url, transport=home, **more)
 
 
@@ -43,7 +44,8 @@ class Someone:
         body = {"email": self.email, "password": PASSWORD, **more}
         number = next(_ADDRESSES)
         # One address may make only so many accounts.
-        home = httpx.HTTPTransport(local_address=f"127.0.{1 + number // 250}.{1 + number % 250}")
+        address = f"127.0.{1 + number // 250}.{1 + number % 250}"
+        home = httpx.HTTPTransport(local_address=address, verify=CERTIFICATES)
         with client(str(self.api.base_url), transport=home) as browser:
             answer = browser.post("/auth/register", json=body)
         assert answer.status_code == 201, answer.text
