@@ -68,10 +68,13 @@ assets/built/.done: assets/package.json assets/build.py | .venv/.packages
 bytecode: setup
 	@$(BIN)/python -m compileall -q app components pages storage
 
+# The one without windows starts quicker; where there is none, any other does.
 chromium:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; \
+	@has() { command -v "$$1" >/dev/null; }; \
+	add() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$1"; }; \
+	has chromium-headless-shell || has chromium || has chromium-browser || has google-chrome || \
+	if [ "$$(id -u)" = 0 ] && has apt-get; then \
+		apt-get update -qq && { add chromium-headless-shell || add chromium; }; \
 	else \
 		echo "The browser tests need Chromium. Install it, for example: sudo apt-get install chromium"; exit 1; \
 	fi

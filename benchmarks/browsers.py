@@ -7,7 +7,6 @@ web process' use of the processor.
 
 import contextlib
 import json
-import shutil
 import statistics
 import threading
 import time
@@ -18,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
 
 BROWSERS = (0, 1, 5)
 SECONDS = wish("SECONDS", 20)
@@ -38,7 +37,7 @@ _NOTE_JS = """() => {
 
 def run() -> None:
     """Print pictures, delay and processor time for none, one and five browsers."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     print(f"PPO on LunarLander-v3, {SECONDS} s each\n")
     print("| browsers | pictures/s each | delay p50 ms | delay p99 ms | web process, % of a core |")
     print("|---|---|---|---|---|")

@@ -5,7 +5,6 @@ is new), and in real Chromium from the question to the drawn answer.
 """
 
 import random
-import shutil
 import statistics
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
 from components.curves import NAMES
 from storage.curve_records import View
 from storage.curves import RunCurves
@@ -99,7 +98,7 @@ def _in_a_browser(lab: MeasuredLab, size: int) -> str:
     wishes = {"env_id": "CartPole-v1", "algorithm": "PPO", "name": f"{size} lines"}
     run_id = lab.api.post("/runs", json=wishes).json()["id"]
     write_lines(lab.folder / run_id / "metrics.jsonl", 1, size)
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})

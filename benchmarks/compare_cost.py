@@ -3,14 +3,13 @@
 The first look reads every file of metrics once; what a person notices afterwards are later ones.
 """
 
-import shutil
 import statistics
 import time
 
 from playwright.sync_api import sync_playwright
 
 from benchmarks.chart_cost import write_lines
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, wish
 from storage import runs
 from storage.database import open_database
 from storage.metrics import tail_lines
@@ -54,7 +53,7 @@ def _ask(lab: MeasuredLab, address: str) -> float:
 
 
 def _paint(lab: MeasuredLab, address: str) -> float:
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})

@@ -4,13 +4,12 @@ Cold is a browser that has nothing of it yet, warm a new page of one that has; a
 page. Time runs until the first letter that was typed is on screen.
 """
 
-import shutil
 import statistics
 import time
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.lab import FLAGS, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, chromium_path, measured_lab, progress, wish
 
 ROUNDS = wish("ROUNDS", 5)
 _SCREENS = {"Monaco, 1440 px": 1440, "CodeMirror, 390 px": 390}
@@ -19,7 +18,7 @@ _PATIENCE_MS = 60_000
 
 def run() -> None:
     """Print the medians for both editors."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     took: dict[str, dict[str, list[float]]] = {name: {} for name in _SCREENS}
     with measured_lab(wait_until_settled=False) as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)

@@ -1,12 +1,11 @@
 """How long from TRAIN to the first picture on screen? BENCH_BEFORE names a version to compare."""
 
-import shutil
 import statistics
 import time
 
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, labs_to_compare, progress
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, labs_to_compare, progress
 
 ROUNDS = 5
 _SETTLED_S = 12
@@ -15,7 +14,7 @@ _SETTLED_S = 12
 
 def run() -> None:
     """Print the time for each round and the medians."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     with labs_to_compare() as labs, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         times: dict[str, list[float]] = {name: [] for name in labs}

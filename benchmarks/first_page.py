@@ -4,7 +4,6 @@ Real Chromium. Cold is a browser that has never been here, warm one that comes a
 dashboard in turn. A page can be used when its line to the server stands and its button is there.
 """
 
-import shutil
 import statistics
 import time
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
 
 PAGES = {"/": "link", "/train": "button"}
 """Addresses, and what a person needs there before anything else: the way to train."""
@@ -31,7 +30,7 @@ class Visit:
 
 def run() -> None:
     """Print the medians of each page, cold and warm."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     found: dict[tuple[str, str], list[Visit]] = {}
     with measured_lab() as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)

@@ -5,7 +5,6 @@ arrow key moves to its first row.
 """
 
 import random
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from uuid import uuid4
 from peewee import Database
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
 from storage.database import open_database
 from storage.history import facets, history_page
 from storage.records import RunFilter
@@ -40,7 +39,7 @@ _VIEWS: dict[str, dict[str, Any]] = {
 
 def run() -> None:
     """Print what a page costs the database, the server and a person."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     with measured_lab() as lab, sync_playwright() as playwright:
         database = open_database(lab.folder / "lab.db")
         _fill(lab, database)

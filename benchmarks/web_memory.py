@@ -5,7 +5,6 @@ training would need an hour for so many; here a worker that only talks sends the
 line, supervisor, file, feed, stream and page.
 """
 
-import shutil
 import threading
 import time
 from contextlib import suppress
@@ -14,7 +13,7 @@ import httpx
 import psutil
 from playwright.sync_api import sync_playwright
 
-from benchmarks.lab import FLAGS, MeasuredLab, measured_lab, progress, wish
+from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
 
 LINES = wish("LINES", 1_000_000)
 _SHARES = (0.0, 0.25, 0.5, 1.0)
@@ -22,7 +21,7 @@ _SHARES = (0.0, 0.25, 0.5, 1.0)
 
 def run() -> None:
     """Print the memory of the web process at several moments, and how much it grew."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    path = chromium_path()
     with (
         measured_lab(program=("-m", "benchmarks.chatty_server"), RL_LAB_VIEWERS="1") as lab,
         sync_playwright() as playwright,

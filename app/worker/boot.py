@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 _NICE = 10
 
@@ -18,8 +19,6 @@ def main() -> None:
     """Serve as what the command line names."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, root)
-    _give_way()
-
     # Packages are found by listing their parent, which the lock-down forbids: import them now.
     import app.algorithms
     import app.environments
@@ -33,20 +32,28 @@ def main() -> None:
     else:
         frames = os.dup(1)
         os.dup2(2, 1)
+        give_way(open_autogroup())
         run_worker(frames, packages, memory_mb=int(sys.argv[2]))
 
 
-def _give_way() -> None:
+def open_autogroup() -> int | None:
+    """Return where this process says how its session is weighed; locked in, it can't open it."""
+    try:
+        return os.open("/proc/self/autogroup", os.O_WRONLY)
+    except OSError:
+        return None  # Not Linux, or one that knows no such groups.
+
+
+def give_way(autogroup: int | None) -> None:
     """Let the pages of the lab, and the browser that shows them, have the processor first.
 
     Where Linux weighs sessions against each other, `nice` only counts within this one.
     """
     os.nice(_NICE)
-    try:
-        with open("/proc/self/autogroup", "w") as group:  # noqa: PTH123
-            group.write(str(_NICE))
-    except OSError:
-        pass  # Not Linux, or one that knows no such groups.
+    if autogroup is not None:
+        with suppress(OSError):
+            os.write(autogroup, str(_NICE).encode())
+        os.close(autogroup)
 
 
 def run_worker(frames: int, packages: Sequence[str], *, memory_mb: int) -> None:

@@ -35,8 +35,11 @@ def serve(packages: Sequence[str]) -> None:
     """Fork workers for as long as the lab lives."""
     lab = os.getppid()
     kernel.name_process("rl-lab-fork")
+    autogroup = boot.open_autogroup()
     sandbox.restrict_fork_server(packages)
     _import_everything()
+    # Not before: the lab waits for the imports.
+    boot.give_way(autogroup)
     if what := _what_would_be_inherited():
         sys.stderr.write(f"The fork server can't be used: its imports left {what}.\n")
         sys.exit(NOT_ALONE)
