@@ -45,6 +45,8 @@ class SideBySide:
         )
         self._lanes = _Lanes()
         self._film = compact_button("Film all on one seed", self._film_all)
+        # Until it is known which runs there are: pressed before, it would do nothing.
+        self._film.set_visibility(False)
         self._refusal = Refusal()
         self._note = ui.label().classes("lab-small").props('role="status"')
         trainer.evaluations.changed.subscribe(self._changed)
