@@ -1,5 +1,5 @@
 // One bar per episode; a click or the arrow keys show the numbers of one.
-// To make a formatter takes a hundred times as long as to use it, and every bar has its words.
+// To make a formatter takes far longer than to use it, and every bar has its words.
 const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const TIMES = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 

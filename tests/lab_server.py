@@ -16,7 +16,7 @@ import httpx
 import psutil
 
 from app.worker.fork_server import WORKER_NAME
-from tests.server_forks import ROOT, fork_server, shell_variables
+from tests.server_forks import ROOT, fork_main, shell_variables
 
 ENDS = {"completed", "stopped", "failed", "interrupted"}
 
@@ -24,7 +24,7 @@ ENDS = {"completed", "stopped", "failed", "interrupted"}
 # a core for five seconds, which hundreds of labs would spend beside what is tested.
 _PICTURES = tempfile.TemporaryDirectory()
 
-# To read the certificates of this machine takes 20 ms of a processor, for each client anew.
+# To read the certificates of this machine takes tens of milliseconds, for each client anew.
 CERTIFICATES = ssl.create_default_context()
 
 
@@ -55,7 +55,7 @@ class LabServer:
         _copy_pictures(Path(_PICTURES.name), self.folder / ".previews")
         self._output.parent.mkdir(parents=True, exist_ok=True)
         self._output.write_text("")
-        self.process = fork_server(self._environment, self._output)
+        self.process = fork_main(self._environment, self._output)
         wait_until(self._answers, within=60)
         return self
 
@@ -169,11 +169,11 @@ def _copy_pictures(source: Path, target: Path) -> None:
             shutil.copy(picture, target)
 
 
-def run_main(*flags: str, env: dict[str, str]) -> subprocess.Popen[str]:
+def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "main.py", *flags],
         cwd=ROOT,
-        env=env,
+        env=_environment(**settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -194,10 +194,6 @@ def end(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         process.kill()
         process.communicate()
-
-
-def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
-    return run_main(*flags, env=_environment(**settings))
 
 
 def _environment(**settings: str) -> dict[str, str]:

@@ -24,19 +24,19 @@ MAIN = ROOT / "main.py"
 _PR_SET_PDEATHSIG = 1
 
 
-def fork_server(environment: dict[str, str], output: Path) -> psutil.Process:
+def fork_main(environment: dict[str, str], output: Path) -> psutil.Process:
     """Start `main.py` with these variables alone; what it prints is written to a file."""
-    stem = _start_stem()
-    assert stem.stdin is not None
-    assert stem.stdout is not None
-    stem.stdin.write(json.dumps({"environment": environment, "output": str(output)}) + "\n")
-    stem.stdin.flush()
-    return psutil.Process(int(stem.stdout.readline()))
+    parent = _start_parent()
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    parent.stdin.write(json.dumps({"environment": environment, "output": str(output)}) + "\n")
+    parent.stdin.flush()
+    return psutil.Process(int(parent.stdout.readline()))
 
 
 @cache
-def _start_stem() -> subprocess.Popen[str]:
-    stem = subprocess.Popen(
+def _start_parent() -> subprocess.Popen[str]:
+    parent = subprocess.Popen(
         [sys.executable, "-m", "tests.server_forks"],
         cwd=ROOT,
         env=shell_variables(),
@@ -44,8 +44,8 @@ def _start_stem() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    atexit.register(stem.communicate)
-    return stem
+    atexit.register(parent.communicate)
+    return parent
 
 
 def shell_variables() -> dict[str, str]:

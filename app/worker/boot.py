@@ -19,6 +19,7 @@ def main() -> None:
     """Serve as what the command line names."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, root)
+
     # Packages are found by listing their parent, which the lock-down forbids: import them now.
     import app.algorithms
     import app.environments

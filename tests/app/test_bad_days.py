@@ -5,13 +5,21 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
 from storage.database import open_database
 from tests.app.test_outages import are_without_gaps, lines_of, resume_and_complete
 from tests.conftest import free_port
-from tests.lab_server import LabServer, is_alive, run_main_to_its_end, wait_until
+from tests.lab_server import (
+    LabServer,
+    end,
+    is_alive,
+    run_main_to_its_end,
+    start_main,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +145,29 @@ def test_a_full_disk_interrupts_the_run(lab: LabServer) -> None:
 
     assert ended["status"] == "interrupted"
     assert "can't be written" in ended["error"]
+
+
+def test_the_program_serves_until_ctrl_c(tmp_path: Path) -> None:
+    """Started as the README says; all other servers of the tests are forked after the imports."""
+    port = free_port()
+    process = start_main("--runs-dir", str(tmp_path), "--port", str(port), RL_LAB_BROWSER="0")
+    try:
+        wait_until(lambda: is_served(port), within=60)
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=30)[0]
+    finally:
+        end(process)
+
+    assert process.returncode == 0
+    assert f"http://127.0.0.1:{port}" in output
+    assert "Traceback" not in output
+
+
+def is_served(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/api/health").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_a_folder_that_another_server_uses_is_refused(server: LabServer) -> None:
