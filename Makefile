@@ -23,7 +23,7 @@ soak: setup-test bytecode
 
 .PHONY: lint fast-tests
 fast-tests:
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --ignore=tests/browser -m "not slow and not soak" --numprocesses 2 --dist worksteal -p no:schemathesis
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --ignore=tests/browser -m "not slow and not soak" --numprocesses 2 --dist worksteal
 
 lint:
 	$(BIN)/ruff format --check

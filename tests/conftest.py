@@ -1,3 +1,4 @@
+import gc
 import os
 import socket
 import sys
@@ -11,6 +12,9 @@ import pytest
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+# While everything is imported there is nothing to collect.
+gc.disable()
+
 from tests.accounts.people import Someone  # noqa: E402
 from tests.lab_server import LabServer  # noqa: E402
 
@@ -18,6 +22,13 @@ from tests.lab_server import LabServer  # noqa: E402
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the browser last: Playwright keeps an event loop running that others can't bear."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """Never look at modules and tests again when memory is collected: they stay."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def free_port() -> int:

@@ -1,6 +1,6 @@
 """A lab in a process of its own, driven over its API as any program would."""
 
-import shutil
+import os
 import signal
 import ssl
 import subprocess
@@ -20,9 +20,19 @@ from tests.server_forks import ROOT, fork_main, shell_variables
 
 ENDS = {"completed", "stopped", "failed", "interrupted"}
 
-# The same pictures of environments for every lab that a test session starts: to draw them takes
-# a core for five seconds, which hundreds of labs would spend beside what is tested.
-_PICTURES = tempfile.TemporaryDirectory()
+CALM = """
+import time
+
+def reward(obs, action, next_obs, reward, terminated, truncated, info):
+    time.sleep({seconds})
+    return reward
+"""
+"""A reward with which a training goes on while a test needs it, and hardly takes a processor."""
+
+PICTURES = "TEST_PICTURES"
+"""Names the folder of pictures of environments that all labs of the tests share: to draw them takes
+a core for five seconds, which dozens of labs would spend beside what is tested."""
+_OWN_PICTURES = tempfile.TemporaryDirectory()
 
 # To read the certificates of this machine takes tens of milliseconds, for each client anew.
 CERTIFICATES = ssl.create_default_context()
@@ -52,8 +62,7 @@ class LabServer:
         self.kill()
 
     def start(self) -> Self:
-        _copy_pictures(Path(_PICTURES.name), self.folder / ".previews")
-        self._output.parent.mkdir(parents=True, exist_ok=True)
+        share_pictures(self.folder)
         self._output.write_text("")
         self.process = fork_main(self._environment, self._output)
         wait_until(self._answers, within=60)
@@ -84,7 +93,6 @@ class LabServer:
             self.process.kill()
             self.process.wait()
         self.api.close()
-        _copy_pictures(self.folder / ".previews", Path(_PICTURES.name))
 
     def restart(self, **settings: str) -> None:
         """Start again on the same folder and port, with other settings if there are any."""
@@ -162,11 +170,11 @@ class EventStream:
                 event = {}
 
 
-def _copy_pictures(source: Path, target: Path) -> None:
-    for picture in source.glob("*.png"):
-        if not (target / picture.name).exists():
-            target.mkdir(parents=True, exist_ok=True)
-            shutil.copy(picture, target)
+def share_pictures(folder: Path) -> None:
+    """Have a lab in this folder keep its pictures of environments where all labs do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / ".previews").exists():
+        (folder / ".previews").symlink_to(os.environ.get(PICTURES, _OWN_PICTURES.name))
 
 
 def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:

@@ -30,6 +30,9 @@ class _Unneeded(ModuleType):
         return function
 
     def __getattr__(self, name: str) -> object:
+        # `inspect` asks every module for its file; that needs no compiler.
+        if name.startswith("__"):
+            raise AttributeError(name)
         if sys.modules.get(_COMPILER) is self:
             del sys.modules[_COMPILER], sys.modules[_SHAPES], sys.modules["torch"]._dynamo
             importlib.import_module(_SHAPES)

@@ -12,12 +12,16 @@ from stable_baselines3 import PPO
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import CALM, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
-LONG = {"total_timesteps": 5_000_000, "hyperparameters": SMALL}
+LONG = {
+    "total_timesteps": 5_000_000,
+    "hyperparameters": SMALL,
+    "reward_code": CALM.format(seconds=0.001),
+}
 
 
 @pytest.fixture(scope="module")
@@ -422,7 +426,7 @@ def test_a_viewer_who_never_thanks_gets_two_pictures(server: LabServer) -> None:
 
 def test_nothing_is_drawn_while_nobody_looks(server: LabServer) -> None:
     run = server.create(**LONG, start=True)
-    server.wait_for_steps(run["id"], 2_000)
+    server.wait_for_steps(run["id"], 600)
 
     assert server.api.get(f"/runs/{run['id']}/frame.jpg").status_code == 404
     server.api.post(f"/runs/{run['id']}/stop")

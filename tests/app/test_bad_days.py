@@ -13,6 +13,7 @@ from storage.database import open_database
 from tests.app.test_outages import are_without_gaps, lines_of, resume_and_complete
 from tests.conftest import free_port
 from tests.lab_server import (
+    CALM,
     LabServer,
     end,
     is_alive,
@@ -28,6 +29,7 @@ LONG: dict[str, Any] = {
     "hyperparameters": {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]},
     "start": True,
 }
+CALMLY = {**LONG, "reward_code": CALM.format(seconds=0.001)}
 
 
 @pytest.fixture
@@ -95,8 +97,8 @@ def steps_of_checkpoints(lab: LabServer, run_id: str) -> list[int]:
 def test_a_server_that_is_asked_to_end_keeps_the_models(
     lab: LabServer, sign: signal.Signals
 ) -> None:
-    run = lab.create(**LONG)
-    lab.wait_for_steps(run["id"], 2_000)
+    run = lab.create(**CALMLY)
+    lab.wait_for_steps(run["id"], 500)
     workers = lab.workers()
 
     output = lab.terminate(sign)
@@ -111,8 +113,8 @@ def test_a_server_that_is_asked_to_end_keeps_the_models(
 
 
 def test_a_silent_worker_is_ended_with_the_reason(lab: LabServer) -> None:
-    run = lab.create(**LONG)
-    lab.wait_for_steps(run["id"], 1_000)
+    run = lab.create(**CALMLY)
+    lab.wait_for_steps(run["id"], 500)
 
     worker = the_worker(lab)
     worker.suspend()
@@ -134,8 +136,8 @@ def test_a_worker_out_of_memory_fails_alone(lab: LabServer) -> None:
 
 
 def test_a_full_disk_interrupts_the_run(lab: LabServer) -> None:
-    run = lab.create(**LONG)
-    lab.wait_for_steps(run["id"], 1_000)
+    run = lab.create(**CALMLY)
+    lab.wait_for_steps(run["id"], 500)
 
     # The folder goes away under the run: the next write of a file fails as on a broken disk.
     folder = lab.folder / run["id"]

@@ -41,8 +41,6 @@ def test_its_numbers_join_the_summary(subject: Subject) -> None:
     [
         ("return episode.wind", "evaluate.py, line 3: AttributeError", 3),
         ("return {'a': float('nan')}", "evaluate.py, line 3: evaluate() returned NaN as 'a'", 3),
-        ("while True: pass", "evaluate.py, line 3: the call took longer than 5 s", 3),
-        ("sum(range(10**12))", "evaluate.py, line 3: the call took longer than 5 s", 3),
         ("while True: print('x' * 1000)", "evaluate.py, line 3: it printed more than", 3),
         ("__import__('ctypes').string_at(0)", "evaluate.py, line 3: it crashed the worker", 3),
         ("x = bytearray(4 << 30)", "evaluate.py, line 3: it ran out of the memory", 3),

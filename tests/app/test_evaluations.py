@@ -10,11 +10,16 @@ import pytest
 
 from tests.app.evaluating import BRIEF, OVER, Subject
 from tests.conftest import free_port
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import CALM, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
-LONG: dict[str, Any] = {**BRIEF, "total_timesteps": 50_000_000, "start": True}
+LONG: dict[str, Any] = {
+    **BRIEF,
+    "total_timesteps": 50_000_000,
+    "reward_code": CALM.format(seconds=0.001),
+    "start": True,
+}
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +192,7 @@ def test_a_run_is_evaluated_from_its_first_second_on_while_it_trains(lab: LabSer
     subject = Subject(lab, lab.create(**LONG)["id"])
 
     early = subject.evaluate(episodes=1)
-    lab.wait_for_steps(subject.run_id, early["timesteps"] + 20_000)
+    lab.wait_for_steps(subject.run_id, early["timesteps"] + 1_000)
     late = subject.evaluate(episodes=1)
     lab.api.post(f"/runs/{subject.run_id}/pause")
     lab.wait_for(subject.run_id, "paused")

@@ -9,7 +9,7 @@ import pytest
 from stable_baselines3 import PPO
 
 from tests.exact_runs import assert_same_runs, lines_of
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import CALM, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -140,10 +140,10 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(own_server: L
     kept = min(int(dropped[0].split("lines ")[1].split(" ")[0]) - 1, len(shown))
     assert kept > 0
     assert lines_of(lab, run["id"])[:kept] == shown[:kept]
+    lab.stop_all()
 
 
 def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(own_server: LabServer) -> None:
-    own_server.stop_all()
     run = own_server.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     own_server.wait_for_steps(run["id"], 20_000)
     act(own_server, run["id"], "pause")
@@ -156,6 +156,7 @@ def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(own_server: Lab
     messages = own_server.messages(run["id"])
     assert any(text.startswith("The server ended while the run was training.") for text in messages)
     assert any("Training goes on from step" in text for text in messages)
+    own_server.stop_all()
 
 
 def test_a_broken_checkpoint_is_left_out_for_the_one_before(server: LabServer) -> None:
@@ -197,10 +198,13 @@ def test_a_run_without_a_checkpoint_says_so(server: LabServer) -> None:
 
 
 def test_a_stream_that_stays_open_is_told_what_was_taken_back(server: LabServer) -> None:
-    # Rollouts and updates so long that a stop doesn't wait for the next checkpoint.
-    long = {**SMALL, "n_steps": 2_048, "n_epochs": 40}
-    run = server.create(hyperparameters=long, total_timesteps=40_000, start=True)
-    server.wait_for_steps(run["id"], 30_000)
+    # Rollouts of four seconds: it is stopped long before the second checkpoint.
+    calm = {
+        "hyperparameters": {**SMALL, "n_steps": 512},
+        "reward_code": CALM.format(seconds=0.0005),
+    }
+    run = server.create(**calm, n_envs=8, total_timesteps=8_192, start=True)
+    server.wait_for_steps(run["id"], 5_000)
     act(server, run["id"], "stop")
     server.wait_for(run["id"], "stopped")
     # Queued behind another run, it is a stopped run's feed that a listener already has.

@@ -96,24 +96,10 @@ FAILURES = {
     "infinity": (HEAD + "    return {'a': float('inf')}", 2, "term 'a', infinity"),
     "type": (HEAD + "    return 'high'", 2, "reward returned a value of type str"),
     "exception": (HEAD + "    x = 1\n    return x / 0", 3, "ZeroDivisionError: division by zero"),
-    "hang": (HEAD + "    import time\n    time.sleep(600)" + DONE, 3, "took longer than 5 s"),
-    "endless loop": (HEAD + "    while True: pass" + DONE, 2, "took longer than 5 s"),
-    "endless while loading": (TERMS + "while True: pass", 3, "took longer than 5 s"),
-    "endless and stubborn": (
-        HEAD + "    while True:\n        try: x = 1\n        except: pass" + DONE,
-        None,
-        "took longer than 5 s",
-    ),
-    "busy without Python": (HEAD + "    return sum(range(10**13))", 2, "took longer than 5 s"),
     "print flood": (
         HEAD + "    while True: print('x' * 99)" + DONE,
         2,
         "it printed more than 1 MiB",
-    ),
-    "flood of bytes": (
-        "import os\n" + HEAD + "    while True: os.write(2, b'x' * 9999)" + DONE,
-        3,
-        "took longer than 5 s",
     ),
     "crash": (
         HEAD + "    import ctypes\n    ctypes.string_at(0)" + DONE,

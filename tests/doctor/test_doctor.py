@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import CALM, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -14,6 +14,12 @@ NEVER_LEARNS = {
     "seed": 1,
     "hyperparameters": {"learning_starts": 50_000},
 }
+
+
+@pytest.fixture(scope="module")
+def never_learned(server: LabServer) -> str:
+    """The id of a run that ended before it began to learn."""
+    return str(server.train(**NEVER_LEARNS)["id"])
 
 
 def insights(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
@@ -29,10 +35,10 @@ def told(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
     return [event for event in items if event["event_type"] == "insight"]
 
 
-def test_a_run_that_never_learns_is_told_so_once_and_in_red(server: LabServer) -> None:
-    run = server.train(**NEVER_LEARNS)
-
-    found = insights(server, run["id"])
+def test_a_run_that_never_learns_is_told_so_once_and_in_red(
+    server: LabServer, never_learned: str
+) -> None:
+    found = insights(server, never_learned)
 
     first = found[0]
     assert first["code"] == "learning_not_started"
@@ -40,15 +46,14 @@ def test_a_run_that_never_learns_is_told_so_once_and_in_red(server: LabServer) -
     assert first["change"] == {"hyperparameters": {"learning_starts": 300}}
     assert set(first["evidence"]) == {"metric", "window", "numbers"}
     assert 0 < first["at"] <= 6_000
-    events = [event for event in told(server, run["id"]) if event["level"] == "warning"]
+    events = [event for event in told(server, never_learned) if event["level"] == "warning"]
     codes = [event["data"]["code"] for event in events]
     assert codes.count("learning_not_started") == 1
-    assert server.messages(run["id"])[-1].startswith("Training complete")
+    assert server.messages(never_learned)[-1].startswith("Training complete")
 
 
-def test_an_applied_change_makes_a_run_that_is_well(server: LabServer) -> None:
-    run = server.train(**NEVER_LEARNS)
-    change = insights(server, run["id"])[0]["change"]
+def test_an_applied_change_makes_a_run_that_is_well(server: LabServer, never_learned: str) -> None:
+    change = insights(server, never_learned)[0]["change"]
     hyperparameters = {**NEVER_LEARNS["hyperparameters"], **change["hyperparameters"]}  # type: ignore[dict-item]
 
     better = server.train(**{**NEVER_LEARNS, "hyperparameters": hyperparameters})
@@ -59,8 +64,9 @@ def test_an_applied_change_makes_a_run_that_is_well(server: LabServer) -> None:
 
 
 def test_a_learning_rate_that_is_too_high_is_found_while_it_trains(server: LabServer) -> None:
-    wish = {"total_timesteps": 50_000_000, "hyperparameters": {"learning_rate": 0.5}, "seed": 1}
-    run = server.create(start=True, **wish)
+    small = {"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4, "net_arch": [16]}
+    wish = {"total_timesteps": 50_000_000, "hyperparameters": small, "seed": 1}
+    run = server.create(start=True, reward_code=CALM.format(seconds=0.0001), **wish)
 
     def jumps() -> bool:
         return "policy_jumps" in {one["code"] for one in insights(server, run["id"])}
@@ -83,16 +89,15 @@ def test_a_healthy_run_gets_no_warning(server: LabServer) -> None:
 
 
 def test_a_restart_shows_the_same_and_tells_nothing_twice(
-    server: LabServer,
+    server: LabServer, never_learned: str
 ) -> None:
-    lab = server
-    run = lab.train(**NEVER_LEARNS)
-    before = insights(lab, run["id"])
-    lab.terminate()
-    lab.restart()
+    before = insights(server, never_learned)
+    server.terminate()
+    server.restart()
 
-    assert insights(lab, run["id"]) == before
-    assert len(told(lab, run["id"])) == len({event["message"] for event in told(lab, run["id"])})
+    assert insights(server, never_learned) == before
+    events = told(server, never_learned)
+    assert len(events) == len({event["message"] for event in events})
 
 
 def test_a_run_without_metrics_has_no_insights(server: LabServer) -> None:

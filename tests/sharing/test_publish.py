@@ -118,10 +118,16 @@ def test_a_repository_that_exists_is_only_updated_if_told_to(
 
 
 FAULTS: dict[str, tuple[list[Fault], str, str]] = {
-    "hangs up once": ([Fault("/commit/", 0)], "", ""),
-    "breaks twice": ([Fault("/commit/", 500, 2)], "", ""),
-    "breaks while uploading": ([Fault("/lfs/", 500)], "", ""),
-    "asks to wait": ([Fault("/repos/create", 429, 1, {"Retry-After": "1"})], "", ""),
+    "asks to wait, breaks while uploading, hangs up, breaks again": (
+        [
+            Fault("/repos/create", 429, 1, {"Retry-After": "1"}),
+            Fault("/lfs/", 500),
+            Fault("/commit/", 0),
+            Fault("/commit/", 500),
+        ],
+        "",
+        "",
+    ),
     "asks to wait long": (
         [Fault("/repos/create", 429, 9, {"Retry-After": "3600"})],
         "rate_limited",

@@ -1,9 +1,6 @@
 """What `apply_change` does to real models."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
@@ -16,7 +13,7 @@ from app.algorithms.schedule import Schedule
 from app.training.config import RunConfig, RunRequest
 from app.worker import messages
 from app.worker.changes import apply_change, optimizers
-from app.worker.models import build_model, save_model
+from app.worker.models import build_model
 from app.worker.pipeline import make_training_envs
 
 torch.set_num_threads(1)
@@ -63,28 +60,6 @@ def test_an_entropy_that_was_found_automatically_becomes_fixed() -> None:
     assert model.ent_coef_optimizer is None
     assert float(model.ent_coef_tensor) == 0.5
     assert model.logger.name_to_value["train/ent_coef"] == 0.5
-
-
-@pytest.mark.slow
-def test_a_saved_model_is_read_where_this_program_is_not(tmp_path: Path) -> None:
-    model = model_of("PPO", learning_rate="1e-3 -> 0", clip_range="0: 0.2, 1: 0.1", layer_norm=True)
-    file = tmp_path / "model.zip"
-    file.write_bytes(save_model(model))
-    code = (
-        "from stable_baselines3 import PPO; import sys\n"
-        f"model = PPO.load({str(file)!r})\n"
-        "print(model.lr_schedule(0.5), round(model.clip_range(0.5), 6), 'app' in sys.modules)"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-I", "-W", "error::UserWarning", "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.stdout.split() == ["0.0005", "0.15", "False"], done.stderr
 
 
 def test_a_clip_range_is_a_function_afterwards() -> None:

@@ -126,17 +126,19 @@ def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
 
 
 def assert_brings_everything_back(setup: orders.Setup, n_envs: int) -> None:
+    # What ARS does between two checkpoints takes several episodes.
+    steps = 420 if setup.algorithm == "ARS" else 240
     envs = make_training_envs(setup, n_envs)
     whole = build_model(setup, envs, seed=3)
-    keeper = TakesOne(envs, 150)
-    learn(whole, 420, keeper)
+    keeper = TakesOne(envs, 100)
+    learn(whole, steps, keeper)
     assert keeper.taken is not None
 
     fresh = make_training_envs(setup, n_envs)
     restored = restore(keeper.taken, setup, fresh)
     assert restored.notes == []
-    assert 150 <= restored.model.num_timesteps < 420
-    learn(restored.model, 420)
+    assert 100 <= restored.model.num_timesteps < steps
+    learn(restored.model, steps)
 
     ours, theirs = whole.policy.state_dict(), restored.model.policy.state_dict()
     assert all((ours[name] == theirs[name]).all() for name in ours)

@@ -8,6 +8,7 @@ from tests.lab_server import ROOT
 pytestmark = pytest.mark.slow
 
 TRAINING = """
+import inspect
 import sys
 from app.worker.compiler import import_torch
 
@@ -22,6 +23,8 @@ def train():
     return model.learn(128).policy.state_dict()
 
 spared = train()
+inspect.getmodule(train)
+inspect.getframeinfo(sys._getframe())
 print("torch._dynamo.eval_frame" in sys.modules)
 
 torch._dynamo.reset()

@@ -6,9 +6,6 @@ losses and gradients by less than 1e-4 of their size; a rollout's values by less
 
 import copy
 import io
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -215,7 +212,8 @@ def test_gradients_are_the_same(algorithm: str, actions: str) -> None:
     ours = dict(fast.policy.named_parameters())
     theirs = dict(plain.policy.named_parameters())
     for name, parameter in theirs.items():
-        torch.testing.assert_close(ours[name].grad, parameter.grad, rtol=1e-4, atol=1e-6, msg=name)
+        same = torch.allclose(ours[name].grad, parameter.grad, rtol=1e-4, atol=1e-6)
+        assert same, name
     together = torch.cat([parameter.grad.ravel() for parameter in theirs.values()]).norm()
     assert lengths == [pytest.approx(float(together), rel=1e-5)]
 
@@ -319,38 +317,6 @@ def test_a_model_goes_on_in_the_other_engine(algorithm: str, actions: str) -> No
     learn_alike(plain, now_fast, now_plain)
     assert float((weights_of(plain) - weights_of(now_fast)).abs().max()) < 1e-5
     assert float((weights_of(plain) - weights_of(now_plain)).abs().max()) < 1e-5
-
-
-@pytest.mark.slow
-def test_a_saved_model_is_plain_where_this_program_is_not(tmp_path: Path) -> None:
-    _, fast = twins("PPO", SEEN, ACTIONS["box"])
-    fast.after_gradient_step = lambda length: None
-    del fast.nobody
-    fast.learn(256)
-    file = tmp_path / "model.zip"
-    fast.save(file)
-    seen = np.array([[0.3, -0.5, 0.8]], np.float32)
-    code = (
-        "import sys, numpy as np; from stable_baselines3 import PPO\n"
-        f"model = PPO.load({str(file)!r})\n"
-        f"action, _ = model.predict(np.array({seen.tolist()}, np.float32), deterministic=True)\n"
-        "ours = {'_network', 'after_gradient_step'} & set(vars(model))\n"
-        "print(*action[0], 'app' in sys.modules, len(ours))"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-I", "-W", "error::UserWarning", "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    *action, knows_the_program, ours = done.stdout.split()
-    expected, _ = fast.predict(seen, deterministic=True)
-    np.testing.assert_allclose(np.array(action, float), expected[0], rtol=1e-6)
-    assert (knows_the_program, ours) == ("False", "0")
 
 
 def test_weights_and_optimiser_are_loaded_into_a_model_that_has_learned() -> None:
