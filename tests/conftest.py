@@ -1,8 +1,10 @@
 import gc
 import os
+import secrets
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +34,12 @@ def pytest_collection_finish() -> None:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port below those that systems give to clients: none of them takes it meanwhile."""
+    while True:
+        port = 15_000 + secrets.randbelow(17_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("", port))
+            return port
 
 
 @pytest.fixture(autouse=True)

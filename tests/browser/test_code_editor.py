@@ -1,6 +1,5 @@
 """The code editor in a real browser: Monaco on a wide screen, CodeMirror on a phone."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.editor_page import TEXT
+from tests.conftest import free_port
 from tests.lab_server import ROOT, end, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -22,9 +22,7 @@ _AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.browser.editor_page", str(port)],
         cwd=ROOT,
