@@ -20,10 +20,21 @@ gc.disable()
 from tests.accounts.people import Someone  # noqa: E402
 from tests.lab_server import LabServer  # noqa: E402
 
+_LONGEST = ("test_looks", "test_browser", "test_reward_lab", "test_setup")
+"""Files of the browser that take over a minute and a half each, when others are beside them."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the browser last: Playwright keeps an event loop running that others can't bear."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Put the browser last: Playwright keeps an event loop running that others can't bear.
+
+    Of its files the longest come first, so that nobody waits for one of them at the end.
+    """
+
+    def place(item: pytest.Item) -> tuple[bool, bool]:
+        is_browser = item.get_closest_marker("browser") is not None
+        return is_browser, is_browser and item.path.stem not in _LONGEST
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:

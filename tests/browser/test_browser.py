@@ -66,15 +66,18 @@ def test_train_watch_stop_and_keep_a_plain_model(visit: Visit) -> None:
     assert number(page, "Mean reward") != "-"
 
 
-def test_a_reload_and_a_second_tab_show_the_same_picture(visit: Visit) -> None:
+def test_a_second_tab_follows_and_shows_the_same_picture_as_a_reloaded_one(visit: Visit) -> None:
+    second = visit.open("/train")
     page = visit.open("/train")
     start_training(page)
+    expect(second.get_by_label("Live feed").get_by_text("running")).to_be_visible(
+        timeout=_PATIENCE_MS
+    )
     page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
 
     page.reload()
-    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
-    second = visit.open("/train")
-    second.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    for tab in (page, second):
+        tab.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
     stop_training(second)
     expect(page.get_by_label("Live feed").get_by_text("stopped", exact=True)).to_be_visible()
 
@@ -82,17 +85,6 @@ def test_a_reload_and_a_second_tab_show_the_same_picture(visit: Visit) -> None:
     for name in ("Mean reward", "Eps length", "Loss", "FPS"):
         assert number(page, name) == number(second, name)
     assert picture(page) == picture(second)
-
-
-def test_a_tab_follows_a_run_that_another_one_starts(visit: Visit) -> None:
-    watching = visit.open("/train")
-    starting = visit.open("/train")
-    start_training(starting)
-
-    expect(watching.get_by_label("Live feed").get_by_text("running")).to_be_visible(
-        timeout=_PATIENCE_MS
-    )
-    stop_training(starting)
 
 
 def pages_of(visit: Visit) -> list[psutil.Process]:
@@ -116,7 +108,7 @@ def test_a_tab_in_the_background_is_up_to_date_when_it_comes_back(
     for one in asleep:
         one.suspend()
     try:
-        server.wait_for_steps(run["id"], 50_000)
+        server.wait_for_steps(run["id"], 20_000)
         server.api.post(f"/runs/{run['id']}/stop")
         ended = server.wait_for(run["id"], "stopped")
     finally:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.lab_server import LabServer
+from tests.lab_server import CALM, LabServer
 
 pytestmark = pytest.mark.browser
 
@@ -100,9 +100,9 @@ def test_a_change_becomes_a_new_run_after_a_look_at_it(
 
 def test_a_running_run_is_changed_now(visit: Visit) -> None:
     lab = visit.server
-    run = lab.create(
-        start=True, total_timesteps=50_000_000, seed=1, hyperparameters={"learning_rate": 0.5}
-    )
+    small = {"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4, "net_arch": [16]}
+    wish = {"total_timesteps": 50_000_000, "hyperparameters": small, "seed": 1}
+    run = lab.create(start=True, reward_code=CALM.format(seconds=0.0001), **wish)
     page = visit.open(f"/runs/{run['id']}")
     card = analysis(page).locator('.lab-insight[data-code="policy_jumps"]')
 

@@ -85,7 +85,7 @@ def test_a_page_has_no_obstacle(
     assert obstacles(page, PHONE) == []
 
 
-@pytest.mark.parametrize("path", ["/train", "/login"])
+@pytest.mark.parametrize("path", ["/login"])
 def test_who_chose_the_dark_opens_a_page_in_it(path: str, visited: Visit) -> None:
     dark = {"name": "theme", "value": "dark", "url": visited.server.url}
     visited.context.add_cookies([dark])  # type: ignore[list-item]

@@ -118,6 +118,12 @@ def content(at: dict[str, Any]) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
+def portions(attacks: Sequence[Attack]) -> list[Sequence[Attack]]:
+    """Divide the attacks: code may load for five seconds, in which a busy machine tries not all."""
+    size = 15
+    return [attacks[i : i + size] for i in range(0, len(attacks), size)]
+
+
 def source(attacks: Sequence[Attack], at: dict[str, Any]) -> str:
     """Write the file that a person would send: it attacks while it is loaded."""
     numbers = {name: kernel.NUMBER[call] for name, call in _NAMES.items()}
