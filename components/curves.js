@@ -182,10 +182,9 @@ export default {
         [name, { points: pairs(points), means: means && pairs(means), tail: null }]));
       this.extent = answer.extent;
       this.extras = answer;
-      if (this.wanted) this.look(...this.wanted);
-      this.wanted = null;
       this.offer();
       this.drawAll();
+      if (this.wanted) this.lookAtWanted();
     },
     append(news, end) {
       this.extent = [this.extent[0], Math.max(this.extent[1], end)];
@@ -211,6 +210,7 @@ export default {
     // What is known.
     begin() {
       this.clear();
+      this.wanted = null;
       const kept = read(sessionStorage, STORE);
       const isSame = kept.run === this.run && kept.axis === this.axis;
       this.from = isSame ? kept.from : null;
@@ -282,13 +282,20 @@ export default {
       this.drawAll();
       this.ask(0);
     },
-    async showWindow({ detail }) {
-      // A finding names the stretch of timesteps that it rests on, and its metric.
-      if (this.axis === "timesteps") this.look(detail.first, detail.last);
-      // How far the other axis goes is known with its answer.
-      else [this.axis, this.wanted] = ["timesteps", [detail.first, detail.last]];
+    showWindow({ detail }) {
+      // A finding names the stretch of timesteps that it rests on, and its metric. How far the axis
+      // goes, and which charts there are, is known with the server's answer.
+      this.wanted = detail;
+      const isAnswered = this.extras.question === this.question;
+      if (this.axis !== "timesteps") this.axis = "timesteps";
+      else if (isAnswered) this.lookAtWanted();
+    },
+    async lookAtWanted() {
+      const { metric, first, last } = this.wanted;
+      this.wanted = null;
+      this.look(first, last);
       await this.$nextTick();
-      const chart = this.shown.find((one) => this.lines(one).includes(detail.metric)) ?? this.shown[0];
+      const chart = this.shown.find((one) => this.lines(one).includes(metric)) ?? this.shown[0];
       const plots = [...this.$el.querySelectorAll(".lab-curve-plot")];
       const plot = plots.find((one) => one.dataset.chart === chart?.title);
       plot?.scrollIntoView({ block: "center" });

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.lab_server import CALM, LabServer
+from tests.doctor.test_doctor import JUMPS
+from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +68,28 @@ def test_a_finding_leads_to_its_window_on_the_curves(page: Page) -> None:
     page.wait_for_function("() => document.activeElement.matches('.lab-curve-plot')")
 
 
+def test_a_finding_waits_for_curves_that_are_not_there_yet(
+    visit: Visit, broken: dict[str, Any]
+) -> None:
+    """The window is asked for the moment that the curves begin to listen: before their first
+    answer, which comes from the server."""
+    page = visit.open(f"/runs/{broken['id']}")
+    page.add_init_script(
+        """const listen = window.addEventListener.bind(window);
+        const detail = { metric: "loss", first: 1000, last: 2000 };
+        const show = () => window.dispatchEvent(new CustomEvent("show_window", { detail }));
+        window.addEventListener = (name, ...more) => {
+          listen(name, ...more);
+          if (name === "show_window") queueMicrotask(show);
+        };"""
+    )
+
+    page.reload()
+
+    page.wait_for_function("() => document.activeElement.matches('.lab-curve-plot')")
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
+
+
 def test_a_report_is_made_and_handed_over(page: Page) -> None:
     panel = analysis(page)
 
@@ -100,9 +123,7 @@ def test_a_change_becomes_a_new_run_after_a_look_at_it(
 
 def test_a_running_run_is_changed_now(visit: Visit) -> None:
     lab = visit.server
-    small = {"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4, "net_arch": [16]}
-    wish = {"total_timesteps": 50_000_000, "hyperparameters": small, "seed": 1}
-    run = lab.create(start=True, reward_code=CALM.format(seconds=0.0001), **wish)
+    run = lab.create(**JUMPS, start=True)
     page = visit.open(f"/runs/{run['id']}")
     card = analysis(page).locator('.lab-insight[data-code="policy_jumps"]')
 

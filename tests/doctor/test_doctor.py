@@ -14,6 +14,16 @@ NEVER_LEARNS = {
     "seed": 1,
     "hyperparameters": {"learning_starts": 50_000},
 }
+# The learning rate is much too high; the rest leaves the processor to others.
+JUMPS: dict[str, Any] = {
+    "total_timesteps": 50_000_000,
+    "seed": 1,
+    "hyperparameters": {
+        **{"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4},
+        "net_arch": [16],
+    },
+    "reward_code": CALM.format(seconds=0.0001),
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +40,7 @@ def insights(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
     return items
 
 
-def told(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
+def insight_events(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
     items = lab.api.get(f"/runs/{run_id}/events", params={"limit": 200}).json()["items"]
     return [event for event in items if event["event_type"] == "insight"]
 
@@ -46,7 +56,9 @@ def test_a_run_that_never_learns_is_told_so_once_and_in_red(
     assert first["change"] == {"hyperparameters": {"learning_starts": 300}}
     assert set(first["evidence"]) == {"metric", "window", "numbers"}
     assert 0 < first["at"] <= 6_000
-    events = [event for event in told(server, never_learned) if event["level"] == "warning"]
+    events = [
+        event for event in insight_events(server, never_learned) if event["level"] == "warning"
+    ]
     codes = [event["data"]["code"] for event in events]
     assert codes.count("learning_not_started") == 1
     assert server.messages(never_learned)[-1].startswith("Training complete")
@@ -64,9 +76,7 @@ def test_an_applied_change_makes_a_run_that_is_well(server: LabServer, never_lea
 
 
 def test_a_learning_rate_that_is_too_high_is_found_while_it_trains(server: LabServer) -> None:
-    small = {"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4, "net_arch": [16]}
-    wish = {"total_timesteps": 50_000_000, "hyperparameters": small, "seed": 1}
-    run = server.create(start=True, reward_code=CALM.format(seconds=0.0001), **wish)
+    run = server.create(**JUMPS, start=True)
 
     def jumps() -> bool:
         return "policy_jumps" in {one["code"] for one in insights(server, run["id"])}
@@ -75,7 +85,7 @@ def test_a_learning_rate_that_is_too_high_is_found_while_it_trains(server: LabSe
     server.api.post(f"/runs/{run['id']}/stop")
     server.wait_for(run["id"], "stopped")
 
-    warned = {event["data"]["code"] for event in told(server, run["id"])}
+    warned = {event["data"]["code"] for event in insight_events(server, run["id"])}
     assert "policy_jumps" in warned
 
 
@@ -96,7 +106,7 @@ def test_a_restart_shows_the_same_and_tells_nothing_twice(
     server.restart()
 
     assert insights(server, never_learned) == before
-    events = told(server, never_learned)
+    events = insight_events(server, never_learned)
     assert len(events) == len({event["message"] for event in events})
 
 
