@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lab_server import PICTURES
+from tests.server_forks import shared_parent
 
 _FAILED = 1
 # By file, so that the server of a file starts once.
@@ -62,7 +63,7 @@ PARTS = (
 def main() -> int:
     """Return 0 if everything passes, at the latest in its second try."""
     began, needed, codes = time.monotonic(), 0, []
-    with tempfile.TemporaryDirectory() as os.environ[PICTURES]:
+    with tempfile.TemporaryDirectory() as os.environ[PICTURES], shared_parent():
         for part in PARTS:
             code = part.run()
             if code == _FAILED:

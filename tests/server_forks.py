@@ -1,51 +1,77 @@
-"""Servers that start at once: forked from a process that imported what `main.py` imports.
+"""Servers that start at once: forked from a process that imported what they and workers import.
 
-A test that starts a lab of its own would otherwise spend two seconds of a processor on imports.
-Everything after them is `main.py` as it is; tests of how it starts start it plainly.
+A test that starts a lab of its own would otherwise spend four seconds of a processor on imports:
+two for `main.py`, two for its fork server, which waits beside it until it is asked for. Everything
+after the imports is the program as it is; tests of how they start start them plainly.
 """
 
 import ast
 import atexit
+import gc
 import json
 import os
+import resource
 import runpy
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any, NoReturn
 
 import psutil
 
-from app.worker import kernel
+from app.training import worker_process
+from app.worker import boot, fork_server, kernel
 
 ROOT = Path(__file__).parent.parent
 MAIN = ROOT / "main.py"
 _PR_SET_PDEATHSIG = 1
+_ADDRESS = "TEST_SERVER_FORKS"
+"""Names the socket of the process that forks servers for all pytest processes, if there is one."""
+
+Spawn = Callable[[socket.socket], subprocess.Popen[bytes]]
 
 
 def fork_main(environment: dict[str, str], output: Path) -> psutil.Process:
     """Start `main.py` with these variables alone; what it prints is written to a file."""
-    parent = _start_parent()
-    assert parent.stdin is not None
-    assert parent.stdout is not None
-    parent.stdin.write(json.dumps({"environment": environment, "output": str(output)}) + "\n")
-    parent.stdin.flush()
-    return psutil.Process(int(parent.stdout.readline()))
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(os.environ.get(_ADDRESS) or _start_parent())
+        line.sendall(json.dumps({"environment": environment, "output": str(output)}).encode())
+        line.shutdown(socket.SHUT_WR)
+        return psutil.Process(int(line.makefile().read()))
+
+
+@contextmanager
+def shared_parent() -> Iterator[None]:
+    """Let all pytest processes that are started meanwhile fork their servers from one process."""
+    os.environ[_ADDRESS] = _start_parent()
+    yield
+    del os.environ[_ADDRESS]
 
 
 @cache
-def _start_parent() -> subprocess.Popen[str]:
-    parent = subprocess.Popen(
-        [sys.executable, "-m", "tests.server_forks"],
-        cwd=ROOT,
-        env=shell_variables(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    atexit.register(parent.communicate)
-    return parent
+def _start_parent() -> str:
+    """Return where it listens."""
+    folder = tempfile.TemporaryDirectory()
+    address = str(Path(folder.name, "forks"))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        parent = subprocess.Popen(
+            [sys.executable, "-m", "tests.server_forks"],
+            cwd=ROOT,
+            env=shell_variables() | worker_process.worker_environment(),
+            stdin=listening,
+        )
+    atexit.register(folder.cleanup)
+    atexit.register(parent.wait)
+    atexit.register(parent.kill)
+    return address
 
 
 def shell_variables() -> dict[str, str]:
@@ -63,35 +89,99 @@ def _import_what_main_imports() -> None:
     exec(compile(ast.Module(imports, type_ignores=[]), MAIN, "exec"), {})
 
 
-def _fork_until_the_tests_end() -> dict[str, object] | None:
-    """Return in each forked process with what it was asked for, at the end with nothing."""
-    for line in sys.stdin:
-        if pid := os.fork():
-            sys.stdout.write(f"{pid}\n")
-            sys.stdout.flush()
-        else:
-            asked: dict[str, object] = json.loads(line)
-            return asked
-    return None
+def _fork_for_ever() -> dict[str, Any]:
+    """Return in each forked process, with what it was asked for."""
+    listening = socket.socket(fileno=0)
+    while True:
+        line, _ = listening.accept()
+        with line, line.makefile() as asked:
+            request: dict[str, Any] = json.load(asked)
+            if not (pid := os.fork()):
+                listening.detach()
+                return request
+            line.sendall(str(pid).encode())
 
 
 def _become_main(environment: dict[str, str], output: str) -> None:
-    if sys.platform == "linux":  # It ends with the tests, however they end.
-        kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _end_with_the_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    os.environ.clear()
-    os.environ.update(environment)
     with Path(os.devnull).open() as nothing, Path(output).open("a") as printed:
         os.dup2(nothing.fileno(), 0)
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
+    worker_process.spawn_fork_server = _prepare_fork_server(worker_process.spawn_fork_server)
+    os.environ.clear()
+    os.environ.update(environment)
     sys.argv = ["main.py"]
     runpy.run_path(str(MAIN), run_name="__main__")
 
 
+def _end_with_the_parent() -> None:
+    """However the tests end, nothing that they started stays."""
+    if sys.platform == "linux":
+        kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class _Child(psutil.Process):
+    """As much of `subprocess.Popen` as the owner of a fork server asks for."""
+
+    def poll(self) -> int | None:
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        try:
+            return super().wait(timeout)
+        except psutil.TimeoutExpired as error:
+            raise subprocess.TimeoutExpired("fork server", timeout or 0) from error
+
+
+def _prepare_fork_server(spawn: Spawn) -> Spawn:
+    """Fork the server that a lab asks for first; others, after its death, are spawned."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        _become_fork_server(theirs)
+    theirs.close()
+    ready = [_Child(pid)]
+
+    def take(requests: socket.socket) -> Any:
+        if not ready:
+            return spawn(requests)
+        with ours:
+            socket.send_fds(ours, [b"serve"], [requests.fileno()])
+        return ready.pop()
+
+    return take
+
+
+def _become_fork_server(lab: socket.socket) -> NoReturn:
+    """Serve as `python -I -B boot.py fork-server` would, once the lab asks for it."""
+    os.setsid()
+    os.chdir("/")
+    os.environ.clear()
+    os.environ.update(worker_process.worker_environment())
+    _, (requests, *_), _, _ = socket.recv_fds(lab, 16, 1)
+    os.dup2(requests, 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    sys.argv = ["boot.py", "fork-server"]
+    try:
+        boot.main()
+    finally:
+        os._exit(0)
+
+
 if __name__ == "__main__":
+    _end_with_the_parent()
     _import_what_main_imports()
+    fork_server.import_everything()
+    tempfile.tempdir = None  # Only workers have none.
+    gc.collect()
+    gc.freeze()
     # Nobody asks how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    if asked := _fork_until_the_tests_end():
-        _become_main(**asked)  # type: ignore[arg-type]
+    _become_main(**_fork_for_ever())

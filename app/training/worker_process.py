@@ -151,14 +151,7 @@ class ForkServer:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setblocking(False)
         with theirs:
-            self._process = subprocess.Popen(
-                _command("fork-server"),
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                cwd="/",
-                env=worker_environment(),
-                start_new_session=True,
-            )
+            self._process = spawn_fork_server(theirs)
 
     async def _see_whether_it_ended(self) -> None:
         """Find out why a worker was not forked: its server may have died, or give none."""
@@ -168,6 +161,18 @@ class ForkServer:
             self.can_fork = await asyncio.to_thread(process.wait, _END_WITHIN_S) != NOT_ALONE
         if not self.can_fork:
             raise CannotForkError("the fork server can't be used here")
+
+
+def spawn_fork_server(requests: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the process that forks; it takes its requests from this socket."""
+    return subprocess.Popen(
+        _command("fork-server"),
+        stdin=requests.fileno(),
+        stdout=subprocess.DEVNULL,
+        cwd="/",
+        env=worker_environment(),
+        start_new_session=True,
+    )
 
 
 class ForkedProcess:

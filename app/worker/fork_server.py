@@ -37,7 +37,7 @@ def serve(packages: Sequence[str]) -> None:
     kernel.name_process("rl-lab-fork")
     autogroup = boot.open_autogroup()
     sandbox.restrict_fork_server(packages)
-    _import_everything()
+    import_everything()
     # Not before: the lab waits for the imports.
     boot.give_way(autogroup)
     if what := _what_would_be_inherited():
@@ -55,7 +55,7 @@ def serve(packages: Sequence[str]) -> None:
         _fork_worker(lab, pipes, packages, memory_mb)
 
 
-def _import_everything() -> None:
+def import_everything() -> None:
     """Import all code of workers and with it torch and Stable-Baselines3."""
     from app.worker.compiler import import_torch
 
