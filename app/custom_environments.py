@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 import msgspec
 
@@ -47,7 +48,7 @@ _log = logging.getLogger(__name__)
 class NotNowError(AccessError):
     """There is no worker to check it."""
 
-    status = 503
+    status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"
 
 

@@ -5,19 +5,15 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
+from storage.errors import LabError
+
 
 class SettingsError(Exception):
     """A setting can't be used; the message names it and the way out."""
 
 
-class InputError(ValueError):
+class InputError(LabError, ValueError):
     """A value that a person or a program gave can't be used."""
-
-    code = "invalid_value"
-
-    def __init__(self, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class CodeError(InputError):

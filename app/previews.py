@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 
 from app.tasks import Tasks
@@ -10,6 +11,7 @@ from app.training.backend import ProtocolError, WorkerGoneError
 from app.training.pictures import receive_picture
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
+from storage.errors import LabError
 from storage.runs_folder import RunsFolder
 
 _WITHIN_S = 60.0
@@ -17,8 +19,14 @@ _WITHIN_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-class PreviewError(Exception):
+class PreviewError(LabError):
     """An environment could not be drawn."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "no_worker"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The picture could not be drawn: {reason}.")
 
 
 class Previews:
@@ -63,7 +71,7 @@ class Previews:
             if missing:
                 await self._draw(missing)
         except PreviewError as error:
-            _log.warning("Not all environments could be drawn: %s", error)
+            _log.warning("Not all environments are drawn. %s", error)
         finally:
             for expected in self._expected.values():
                 expected.set()

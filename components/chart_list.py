@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from storage.curve_records import TERMS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
@@ -34,7 +36,7 @@ CHARTS = (
     ),
     Chart(
         title="Reward terms",
-        names=("terms/",),
+        names=(TERMS,),
         about="What each term of the reward function gave. One that dwarfs the rest is learned.",
         scalable=True,
     ),

@@ -8,27 +8,11 @@ from app.accounts.errors import AccessError
 from app.accounts.personal_evaluations import PersonalEvaluations
 from app.environments.catalogue import environment_of_run
 from app.environments.spec import EnvSpec
-from app.errors import InputError
 from app.training.evaluation import Evaluation, EvaluationStatus, Judging
-from app.training.evaluations import TooManyEvaluationsError
 from app.training.feed import RunFeed
-from storage.errors import (
-    EvaluationNotFoundError,
-    NotWrittenError,
-    RunNotFoundError,
-    WrongStateError,
-)
+from storage.errors import LabError, RunNotFoundError
 from storage.records import JsonObject
 
-_REFUSALS = (
-    AccessError,
-    InputError,
-    TooManyEvaluationsError,
-    EvaluationNotFoundError,
-    NotWrittenError,
-    RunNotFoundError,
-    WrongStateError,
-)
 _STAYS_ON_STAGE = timedelta(minutes=5)
 """So long a visitor who comes later finds a test's video on stage although the run trains."""
 
@@ -215,7 +199,7 @@ class EvaluationDesk:
         self.refusal = ""
         try:
             await wish
-        except _REFUSALS as error:
+        except LabError as error:
             self.refusal = str(error)
         await self._read()
         self._on_change()

@@ -6,15 +6,11 @@ from typing import Any
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
 from app.doctor.insight import Insight
 from app.doctor.proposals import applicable_now, describe_change, request_with
-from app.errors import InputError
 from app.training.config import RunRequest
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError
 from storage.records import JsonObject, RunRecord
-
-REFUSALS = (AccessError, InputError, WrongStateError, RunNotFoundError, NotWrittenError)
 
 Train = Callable[[RunRequest], Awaitable[None]]
 Change = Callable[[dict[str, Any]], Awaitable[None]]
@@ -125,7 +121,7 @@ class InsightCard:
     async def _do(self, wish: Awaitable[None]) -> None:
         try:
             await wish
-        except REFUSALS as error:
+        except LabError as error:
             self._error.set_text(str(error))
             return
         self._error.set_text("")

@@ -6,8 +6,9 @@ from nicegui import ui
 
 from app.doctor.insight import Insight
 from app.training.feed import RunFeed
-from components.insight_card import REFUSALS, Change, InsightCard, Train
+from components.insight_card import Change, InsightCard, Train
 from components.panel import EmptyState
+from storage.errors import LabError
 from storage.records import RunRecord, RunStatus
 
 _ENDED = {RunStatus.FAILED: "failed", RunStatus.INTERRUPTED: "was interrupted"}
@@ -58,7 +59,7 @@ class InsightList:
         elif run_id == self._run.id:
             try:
                 found = await self._look(run_id)
-            except REFUSALS:
+            except LabError:
                 # Deleted, or not shared any more.
                 found = []
             if self._run is not None and self._run.id == run_id:

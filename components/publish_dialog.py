@@ -2,19 +2,16 @@
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
 from app.accounts.personal_sharing import PersonalSharing
-from app.errors import InputError
 from app.sharing.model_card import model_file
 from app.sharing.publishing import Publication, PublicationStatus, Wish
 from components.buttons import primary_button, quiet_button
 from components.dialogs import answer_to
 from components.refusal import Refusal
 from components.sizes import file_size
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError
 from storage.records import RunRecord
 
-_REFUSALS = (AccessError, InputError, NotWrittenError, RunNotFoundError, WrongStateError)
 _SAVED = "Token (yours is saved in your profile)"
 _TYPED = "Token with write access, used once and not kept"
 
@@ -55,7 +52,7 @@ class _Form:
         self._refusal.say("")
         try:
             parcel, sizes = await self._sharing.preview(self._run.id, self._wish())
-        except _REFUSALS as error:
+        except LabError as error:
             self._refusal.say(str(error))
             return
         self._card.set_text(parcel.card)
@@ -71,7 +68,7 @@ class _Form:
                 self._refusal.say(no_token(has_profile=self._sharing.has_profile))
                 return
             await self._sharing.publish(self._run.id, self._wish(), token)
-        except _REFUSALS as error:
+        except LabError as error:
             self._refusal.say(str(error))
             return
         self.dialog.submit(None)

@@ -6,9 +6,8 @@ from typing import TypeVar
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.accounts.errors import AccessError
-from app.errors import InputError, explain
-from storage.errors import LastAdminError, NotWrittenError, PersonNotFoundError, RunNotFoundError
+from app.errors import explain
+from storage.errors import LabError
 
 T = TypeVar("T")
 
@@ -30,13 +29,6 @@ class Refusal:
             return await work
         except ValidationError as error:
             self._line.set_text(str(explain([dict(one) for one in error.errors()])))
-        except (
-            AccessError,
-            InputError,
-            LastAdminError,
-            NotWrittenError,
-            PersonNotFoundError,
-            RunNotFoundError,
-        ) as error:
+        except LabError as error:
             self._line.set_text(str(error))
         return None

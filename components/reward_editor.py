@@ -6,9 +6,7 @@ from typing import Any, Protocol
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
 from app.environments.spec import EnvSpec
-from app.errors import InputError
 from app.rewards.problems import Problem
 from app.rewards.report import RewardReport
 from app.rewards.templates.catalogue import templates_for
@@ -18,11 +16,10 @@ from components.code_editor import CodeEditor, Handlers
 from components.explain import explained
 from components.refusal import Refusal
 from components.reward_results import RewardResults
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError
 from storage.records import RunRecord
 from storage.reward_versions import RewardVersion
 
-_REFUSALS = (AccessError, InputError, NotWrittenError, RunNotFoundError, WrongStateError)
 _FIELD = "dense outlined hide-bottom-space options-dense"
 _ALONE = "Nothing"
 _DEFAULT = "The default"
@@ -172,7 +169,7 @@ class RewardEditor:
             return ""
         try:
             version = await self._rewards.save(self._task.spec.id, code)
-        except _REFUSALS as error:
+        except LabError as error:
             return str(error)
         await self._list_versions()
         return f"Saved as version {version.number}"
@@ -211,7 +208,7 @@ class RewardEditor:
         self._check.props("loading")
         try:
             report = await self._rewards.check(code, task.spec.id, task.env_kwargs)
-        except _REFUSALS as error:
+        except LabError as error:
             self._results.fail(str(error))
             return
         finally:
@@ -229,7 +226,7 @@ class RewardEditor:
             if reward := await self._ready(self._editor.text, task):
                 await task.on_use(reward)
                 self.close()
-        except _REFUSALS as error:
+        except LabError as error:
             self._refusal.say(str(error))
         finally:
             self._use.props(remove="loading")

@@ -5,18 +5,16 @@ from functools import partial
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
 from app.accounts.personal_trainer import PersonalTrainer
 from app.training.labels import RunLabels
 from components.label_dialogs import Labels, ask_for_name, ask_for_note, ask_for_tags
 from components.refusal import Refusal
 from components.share_dialog import ask_for_readers
 from components.undo_bar import UndoBar
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError
 from storage.records import RunRecord
 
 _SHOWN_PROBLEMS = 3
-_REFUSALS = (AccessError, NotWrittenError, RunNotFoundError, WrongStateError)
 
 
 class RunBulk:
@@ -42,7 +40,7 @@ class RunBulk:
         try:
             # As they are now: they may have been labelled since they were listed.
             fresh = [await self._trainer.get(run.id) for run in runs]
-        except _REFUSALS as error:
+        except LabError as error:
             self._refusal.say(str(error))
             return False
         with self._dialogs:
@@ -84,7 +82,7 @@ class RunBulk:
         for run in runs:
             try:
                 await do(run)
-            except _REFUSALS as error:
+            except LabError as error:
                 problems.append(str(error))
             else:
                 fine.append(run)

@@ -16,7 +16,7 @@ from components.metrics import format_number
 from components.panel import EmptyState
 from components.refusal import Refusal
 from storage.curve_records import AXES, Curves, View
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError, RunNotFoundError
 from storage.records import JsonObject, RunRecord
 
 _Look = Callable[[str, View], Awaitable[Curves]]
@@ -115,7 +115,7 @@ class SideBySide:
                 await self._trainer.evaluations.start(
                     run.id, Judging(episodes=1, seed=SEED, record=True)
                 )
-            except (AccessError, WrongStateError, RunNotFoundError, NotWrittenError) as error:
+            except LabError as error:
                 refused.append(f"{run.name}: {error}")
         self._refusal.say(" ".join(refused))
         if len(refused) < len(self._runs):

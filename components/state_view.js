@@ -48,7 +48,6 @@ export default {
       });
       if (now.spoken) this.spoken = now.spoken;
     },
-    clear() { this.now = null; this.seen = []; },
     bounded(component) { return component.low !== null && component.high !== null; },
     // Where there are no bounds, what was seen so far has to do.
     bounds(component, i) {

@@ -26,10 +26,6 @@ class StateView(ui.element, component="state_view.js"):
             self.update()
         self.run_method("show", self._moment(now, spoken=spoken))
 
-    def clear_state(self) -> None:
-        """Forget the last moment."""
-        self.run_method("clear")
-
     def _moment(self, now: messages.Happened, *, spoken: bool) -> dict[str, Any]:
         words = f"Step {now.step}, reward {now.reward:g}, return {now.return_:g}."
         ends = " The episode is over." if now.terminated or now.truncated else ""

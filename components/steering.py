@@ -5,13 +5,11 @@ from typing import Any
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
 from app.algorithms.catalogue import get_algorithm
 from app.algorithms.spec import Hyperparameter
-from app.errors import InputError
 from app.training.feed import RunFeed
 from components.hyperparameter_field import HyperparameterField, number_input, read_whole
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError
 from storage.records import RunRecord
 
 _TUNABLE = {"learning_rate": "New rate", "ent_coef": "New entropy", "clip_range": "New clipping"}
@@ -63,13 +61,7 @@ class Steering:
             return
         try:
             await self._on_change(wishes)
-        except (
-            AccessError,
-            InputError,
-            WrongStateError,
-            RunNotFoundError,
-            NotWrittenError,
-        ) as error:
+        except LabError as error:
             self._error.set_text(str(error))
             return
         self._error.set_text("")

@@ -10,7 +10,6 @@ from nicegui import ui
 from app.accounts.errors import AccessError
 from app.environments.key_maps import Action, key_map
 from app.environments.spec import EnvSpec
-from app.errors import InputError
 from app.tryouts.personal_tryouts import PersonalTryouts
 from app.tryouts.tryout import Tryout, any_seed
 from app.worker import messages
@@ -19,7 +18,7 @@ from components.buttons import compact_button, mark_pressed
 from components.frame_stream import FrameStream
 from components.play_controls import PlayControls
 from components.step_controls import StepControls
-from storage.errors import NotWrittenError
+from storage.errors import LabError
 
 _MODES: dict[TryoutMode, str] = {"random": "Watch", "step": "Step", "play": "Play"}
 
@@ -244,7 +243,7 @@ class TryoutPanel:
         self._say("")
         try:
             return await work
-        except (AccessError, InputError, NotWrittenError) as error:
+        except LabError as error:
             self._say(str(error))
             return None
 

@@ -7,7 +7,6 @@ from nicegui import ui
 
 from app.accounts.errors import AccessError
 from app.accounts.personal_trainer import PersonalTrainer
-from app.errors import InputError
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
 from app.training.config import RunRequest
@@ -22,11 +21,10 @@ from components.publish_dialog import PublicationLine, ask_to_publish
 from components.refusal import Refusal
 from components.sizes import file_size
 from components.steady_rows import SteadyRows
-from storage.errors import RunNotFoundError, StorageError, WrongStateError
+from storage.errors import LabError, RunNotFoundError
 from storage.records import RunRecord
 
 _LOOK_EVERY_S = 5.0
-_REFUSALS = (AccessError, InputError, RunNotFoundError, StorageError, WrongStateError)
 _KINDS = {"final": "Final model", "best": "Best model", "checkpoint": "Checkpoint"}
 _SOURCES = {"evaluation": "tested", "training": "in training"}
 _FILES = {
@@ -140,7 +138,7 @@ class VersionPanel:
         self._refusal.say("")
         try:
             await wish
-        except _REFUSALS as error:
+        except LabError as error:
             self._refusal.say(str(error))
 
     async def _show_publication(self, feed: RunFeed | None) -> None:

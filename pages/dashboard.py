@@ -42,7 +42,7 @@ from components.tour import Tour
 from components.version_panel import VersionPanel
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.errors import NotWrittenError, RunNotFoundError, WrongStateError
+from storage.errors import LabError, RunNotFoundError
 from storage.records import RunFilter, RunRecord, RunStatus
 
 _LATEST_RUNS = 8
@@ -293,7 +293,7 @@ class Dashboard:
     async def _train(self, request: RunRequest) -> None:
         try:
             run = await self._create(request)
-        except (NotWrittenError, AccessError) as error:
+        except LabError as error:
             self._form.refuse(str(error))
             return
         self._sheet.close()
@@ -321,7 +321,7 @@ class Dashboard:
         self._refusal.say("")
         try:
             await wish(self._feed.run.id)
-        except (WrongStateError, RunNotFoundError, NotWrittenError, AccessError) as error:
+        except LabError as error:
             self._refusal.say(str(error))
 
     async def _change(self, wishes: dict[str, Any]) -> None:

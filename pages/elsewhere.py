@@ -17,7 +17,8 @@ from app.session_cookie import (
     read_short_cookie,
     take_short_cookie,
 )
-from pages.plain import REFUSALS, Refused, field, form, own_path, plain_page, submit
+from pages.plain import field, form, own_path, plain_page, submit
+from storage.errors import LabError
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -48,7 +49,7 @@ async def _begin(request: Request, accounts: Accounts, provider: str, target: st
     callback = f"{home}/auth/{quote(provider, safe='')}/callback"
     try:
         address, kept = await accounts.openid.begin(provider, redirect_uri=callback, target=target)
-    except REFUSALS as error:
+    except LabError as error:
         return _refused(request, error)
     answer = RedirectResponse(address, 303)
     give_short_cookie(answer, kept, request)
@@ -68,7 +69,7 @@ async def _come_back(
             give_short_cookie(asked, openid.keep(found), request)
             return asked
         return _come_in(request, await openid.join(found, "", who))
-    except REFUSALS as error:
+    except LabError as error:
         return _refused(request, error)
 
 
@@ -76,13 +77,13 @@ async def _finish(request: Request, accounts: Accounts, *, password: str, code: 
     openid, who = accounts.openid, caller(request)
     try:
         unproven = openid.unproven(read_short_cookie(request))
-    except REFUSALS as error:
+    except LabError as error:
         return _refused(request, error)
     try:
         if unproven.person_id is not None:
             return _come_in(request, await openid.link(unproven, password, who))
         return _come_in(request, await openid.join(unproven, code, who))
-    except REFUSALS as error:
+    except LabError as error:
         return _ask(request, unproven, error)
 
 
@@ -93,7 +94,7 @@ def _come_in(request: Request, found: SignedIn) -> Response:
     return answer
 
 
-def _ask(request: Request, found: Unproven, error: Refused | None) -> Response:
+def _ask(request: Request, found: Unproven, error: LabError | None) -> Response:
     """Ask for the password of the account here, or for the code that a new one needs."""
     there = found.provider_name
     if found.person_id is not None:
@@ -114,7 +115,7 @@ def _ask(request: Request, found: Unproven, error: Refused | None) -> Response:
     return plain_page(request, "Sign in", content, error=error)
 
 
-def _refused(request: Request, error: Refused) -> Response:
+def _refused(request: Request, error: LabError) -> Response:
     back = '<p class="lab-small"><a href="/login">Back to signing in</a></p>'
     content = form("Sign in", "/login", back, error=str(error))
     return plain_page(request, "Sign in", content, error=error)

@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from nicegui import background_tasks, ui
 
-from app.accounts.errors import AccessError
 from app.accounts.personal_trainer import PersonalTrainer
 from app.lab import Lab
 from components.buttons import quiet_button
@@ -26,7 +25,7 @@ from components.run_table import RunTable, Wishes
 from components.skeleton import Skeleton, patiently
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.errors import NotWrittenError
+from storage.errors import LabError, NotWrittenError
 from storage.history_records import HistoryPage
 from storage.records import RunRecord
 
@@ -100,7 +99,7 @@ class History:
         try:
             page = await history.page(view.wanted, sort=view.sort, number=view.page)
             facets = await history.facets()
-        except (AccessError, NotWrittenError) as error:
+        except LabError as error:
             self._skeleton.remove()
             self._say_trouble(f"The runs could not be read. {error}")
             self._has_news.set()  # to be read as soon as they can be

@@ -12,7 +12,8 @@ from app.accounts.errors import WrongCredentialsError
 from app.accounts.requests import Credentials
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie, take_cookie
-from pages.plain import REFUSALS, Refused, field, form, hidden, own_path, plain_page, submit
+from pages.plain import field, form, hidden, own_path, plain_page, submit
+from storage.errors import LabError
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -34,7 +35,7 @@ def register(site: FastAPI, lab: Lab) -> None:
         try:
             credentials = _read(email, password)
             token = await lab.accounts.signing_in.login(credentials, caller(request))
-        except REFUSALS as error:
+        except LabError as error:
             return _page(request, lab, target=next, email=email, error=error)
         answer = RedirectResponse(own_path(next), 303)
         give_cookie(answer, token, request)
@@ -61,7 +62,7 @@ def _page(
     *,
     target: str,
     email: str = "",
-    error: Refused | None = None,
+    error: LabError | None = None,
 ) -> HTMLResponse:
     content = form(
         "Sign in",

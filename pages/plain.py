@@ -5,15 +5,8 @@ from html import escape
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from app.accounts.errors import AccessError
-from app.errors import InputError
 from components.theme import STYLESHEET_URL
-from storage.errors import NotWrittenError
-
-REFUSALS = (AccessError, InputError, NotWrittenError)
-"""What a form may be answered with instead of what was asked for."""
-
-Refused = AccessError | InputError | NotWrittenError
+from storage.errors import LabError
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -33,7 +26,7 @@ def plain_page(
     content: str,
     *,
     status: int = 200,
-    error: Refused | None = None,
+    error: LabError | None = None,
 ) -> HTMLResponse:
     """Return a page with one card; `content` is HTML, in which every value is escaped."""
     theme = request.cookies.get("theme")
@@ -45,9 +38,9 @@ def plain_page(
         content=content,
     )
     headers = {"Cache-Control": "no-store"}
-    if isinstance(error, AccessError) and error.retry_after_s is not None:
+    if error is not None and error.retry_after_s is not None:
         headers["Retry-After"] = str(error.retry_after_s)
-    return HTMLResponse(page, status_code=_status(error) if error else status, headers=headers)
+    return HTMLResponse(page, status_code=error.status if error else status, headers=headers)
 
 
 def form(title: str, action: str, *parts: str, error: str | None = None) -> str:
@@ -82,13 +75,3 @@ def own_path(target: str) -> str:
     is_own = target.startswith("/") and not target.startswith(("//", "/\\"))
     is_clean = target.isprintable() and "\\" not in target
     return target if is_own and is_clean else "/"
-
-
-def _status(error: Refused) -> int:
-    match error:
-        case AccessError():
-            return error.status
-        case InputError():
-            return 422
-        case NotWrittenError():
-            return 503

@@ -12,8 +12,9 @@ from app.accounts.requests import NewAccount
 from app.errors import explain
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie
-from pages.plain import REFUSALS, Refused, field, form, plain_page, submit
+from pages.plain import field, form, plain_page, submit
 from storage.account_records import Registration
+from storage.errors import LabError
 
 _SIGN_IN = '<p class="lab-small">You have an account? <a href="/login">Sign in</a></p>'
 _CLOSED = (
@@ -45,7 +46,7 @@ def register(site: FastAPI, lab: Lab) -> None:
         try:
             wanted = _read(given, password)
             token = await lab.accounts.signing_in.register(wanted, caller(request))
-        except REFUSALS as error:
+        except LabError as error:
             return _page(request, lab.accounts, given, error=error)
         answer = RedirectResponse("/", 303)
         give_cookie(answer, token, request)
@@ -65,7 +66,7 @@ def _page(
     accounts: Accounts,
     given: dict[str, str],
     *,
-    error: Refused | None = None,
+    error: LabError | None = None,
 ) -> HTMLResponse:
     is_first = accounts.signing_in.is_first
     if accounts.directory.registration is Registration.CLOSED and not is_first:

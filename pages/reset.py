@@ -11,7 +11,8 @@ from app.accounts.requests import NewPassword
 from app.errors import explain
 from app.lab import Lab
 from app.session_cookie import caller, give_cookie
-from pages.plain import REFUSALS, Refused, field, form, plain_page, submit
+from pages.plain import field, form, plain_page, submit
+from storage.errors import LabError
 
 _BACK = '<p class="lab-small"><a href="/login">Back to signing in</a></p>'
 
@@ -33,7 +34,7 @@ def register(site: FastAPI, lab: Lab) -> None:
     ) -> Response:
         try:
             token = await lab.accounts.resets.use(_read(code, password), caller(request))
-        except REFUSALS as error:
+        except LabError as error:
             return _page(request, code, error=error)
         answer = RedirectResponse("/", 303)
         give_cookie(answer, token, request)
@@ -47,7 +48,7 @@ def _read(code: str, password: str) -> NewPassword:
         raise explain([dict(one) for one in error.errors()]) from None
 
 
-def _page(request: Request, code: str, *, error: Refused | None = None) -> HTMLResponse:
+def _page(request: Request, code: str, *, error: LabError | None = None) -> HTMLResponse:
     content = form(
         "Set a new password",
         "/reset",

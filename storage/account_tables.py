@@ -3,7 +3,7 @@
 from peewee import AutoField, CompositeKey, ForeignKeyField, IntegerField, Model
 
 from storage.account_records import Role, TokenScope
-from storage.tables import JsonField, LineField, ProseField, UtcField
+from storage.tables import EnumField, JsonField, LineField, ProseField, UtcField
 
 
 class PersonRow(Model):
@@ -12,7 +12,7 @@ class PersonRow(Model):
     id = LineField(primary_key=True)
     email = LineField(unique=True)
     name = LineField()
-    role = LineField(default=Role.MEMBER)
+    role = EnumField(Role, default=Role.MEMBER)
     created_at = UtcField(index=True)
     password_hash = LineField(null=True)
     blocked_at = UtcField(null=True)
@@ -69,7 +69,7 @@ class TokenRow(Model):
     digest = LineField(unique=True)
     person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
     name = LineField()
-    scope = LineField(default=TokenScope.READ)
+    scope = EnumField(TokenScope, default=TokenScope.READ)
     created_at = UtcField()
     last_used_at = UtcField(null=True)
 
@@ -84,7 +84,7 @@ class InvitationRow(Model):
 
     id = LineField(primary_key=True)
     digest = LineField(unique=True)
-    role = LineField(default=Role.MEMBER)
+    role = EnumField(Role, default=Role.MEMBER)
     email = LineField(null=True)
     created_by = LineField()
     created_at = UtcField(index=True)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from storage.account_records import AuditRecord
 from storage.account_tables import AuditRow
 from storage.records import JsonObject
+from storage.tables import record_of
 
 LEFT_OUT = "attempts_left_out"
 """How many attempts of strangers were not noted one by one."""
@@ -35,7 +36,7 @@ def add_entry(
         address=address[:100],
         data=dict(data or {}),
     )
-    return _record(row)
+    return record_of(AuditRecord, row)
 
 
 def list_entries(*, before: int | None = None, limit: int = 50) -> tuple[AuditRecord, ...]:
@@ -43,7 +44,9 @@ def list_entries(*, before: int | None = None, limit: int = 50) -> tuple[AuditRe
     query = AuditRow.select()
     if before is not None:
         query = query.where(AuditRow.id < before)
-    return tuple(_record(row) for row in query.order_by(AuditRow.id.desc()).limit(limit))
+    return tuple(
+        record_of(AuditRecord, row) for row in query.order_by(AuditRow.id.desc()).limit(limit)
+    )
 
 
 def forget_old(now: datetime, *, most_attempts: int = _MOST_ATTEMPTS) -> None:
@@ -58,16 +61,3 @@ def forget_old(now: datetime, *, most_attempts: int = _MOST_ATTEMPTS) -> None:
     is_past = AuditRow.timestamp < now - _KEEP_OTHERS
     # The stubs of peewee trip over `delete`.
     AuditRow.delete().where((is_attempt & is_old) | is_past).execute()  # type: ignore[misc]
-
-
-def _record(row: AuditRow) -> AuditRecord:
-    return AuditRecord(
-        id=row.id,
-        timestamp=row.timestamp,
-        person_id=row.person_id,
-        who=row.who,
-        action=row.action,
-        subject=row.subject,
-        address=row.address,
-        data=row.data,
-    )

@@ -11,6 +11,9 @@ AXES = ("timesteps", "vec_steps", "updates", "episode", "elapsed_s")
 OWN_STEPS = {"eval_reward": "eval_timesteps", "eval_length": "eval_timesteps"}
 """An evaluation is told of later than the policy was made that it judged."""
 
+TERMS = "terms/"
+"""What the names of metrics begin with that are terms of a custom reward."""
+
 Pair = tuple[Sequence[float], Sequence[float]]
 """The x and y values of a line."""
 
@@ -52,10 +55,15 @@ class Curves:
     """The first and the last value of the axis, whatever the view."""
 
 
+def terms_of(line: JsonObject) -> JsonObject:
+    """Return what each term of a custom reward gave in an episode, by its name in the code."""
+    terms = line.get("terms")
+    return terms if isinstance(terms, dict) else {}
+
+
 def unfold(line: JsonObject) -> JsonObject:
     """Return a line whose terms of a reward have names like other metrics: `terms/upright`."""
     if "terms" not in line:
         return line
-    terms = line["terms"] if isinstance(line["terms"], dict) else {}
     rest = {name: value for name, value in line.items() if name != "terms"}
-    return {**rest, **{f"terms/{name}": value for name, value in terms.items()}}
+    return {**rest, **{f"{TERMS}{name}": value for name, value in terms_of(line).items()}}

@@ -1,12 +1,37 @@
-"""What storage refuses, each with a sentence for a person."""
+"""What storage refuses, and the base of everything that the lab refuses."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from storage.records import RunStatus
 
 
+class LabError(Exception):
+    """The lab refuses something: a sentence for people, the rest for programs.
+
+    Whoever serves people or programs catches this class. Its status is HTTP's, because that is the
+    list of reasons everybody knows.
+    """
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "invalid_value"
+    retry_after_s: int | None = None
+    """When to try again, where that may help."""
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotFoundError(LabError, LookupError):
+    """There is nothing of this name."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "not_found"
+
+
 class StorageError(Exception):
-    """The lab's memory can't be opened or written."""
+    """The lab's database or folder can't be opened or written."""
 
 
 class DatabaseTooNewError(StorageError):
@@ -46,8 +71,11 @@ class DriverMissingError(StorageError):
         )
 
 
-class NotWrittenError(StorageError):
+class NotWrittenError(LabError, StorageError):
     """The database can't take anything in right now; later it may."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "not_written"
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(f"The database can't be used right now ({reason}). Try again in a moment.")
@@ -67,7 +95,7 @@ class DiskFullError(NotWrittenError):
         super().__init__("the disk is full")
 
 
-class VersionNotFoundError(StorageError):
+class VersionNotFoundError(NotFoundError, StorageError):
     """A run has no checkpoint of this name."""
 
     def __init__(self, name: str) -> None:
@@ -97,14 +125,14 @@ class RunsFolderNotWritableError(StorageError):
         )
 
 
-class RunNotFoundError(LookupError):
+class RunNotFoundError(NotFoundError):
     """No run has the requested id."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"There is no run {run_id[:40]!r}.")
 
 
-class AmbiguousRunError(LookupError):
+class AmbiguousRunError(NotFoundError):
     """Several runs have ids that begin as requested."""
 
     def __init__(self, beginning: str, ids: Sequence[str]) -> None:
@@ -113,57 +141,67 @@ class AmbiguousRunError(LookupError):
         )
 
 
-class WrongStateError(ValueError):
+class WrongStateError(LabError, ValueError):
     """A run was asked for something that its status doesn't allow."""
+
+    status = HTTPStatus.CONFLICT
+    code = "wrong_state"
 
     def __init__(self, run_id: str, status: RunStatus, wish: str) -> None:
         super().__init__(f"Run {run_id} is {status} and can't {wish}.")
 
 
-class BadCursorError(ValueError):
+class BadCursorError(LabError, ValueError):
     """A list's cursor isn't one that a list gave out."""
 
     def __init__(self) -> None:
-        super().__init__("The cursor is not valid. Take it from the `next` of the last answer.")
+        super().__init__(
+            "The cursor is not valid. Take it from the `next` of the last answer.", field="cursor"
+        )
 
 
 class GroupNotFoundError(RunNotFoundError):
     """No seed group has the requested id."""
 
     def __init__(self, group_id: str) -> None:
-        LookupError.__init__(self, f"There is no group {group_id[:40]!r}.")
+        NotFoundError.__init__(self, f"There is no group {group_id[:40]!r}.")
 
 
-class EvaluationNotFoundError(LookupError):
+class EvaluationNotFoundError(NotFoundError):
     """A run has no evaluation of the requested id."""
 
     def __init__(self, evaluation_id: str) -> None:
         super().__init__(f"The run has no evaluation {evaluation_id[:40]!r}.")
 
 
-class PersonNotFoundError(LookupError):
+class PersonNotFoundError(NotFoundError):
     """Nobody has the requested id."""
 
     def __init__(self, person_id: str) -> None:
         super().__init__(f"There is nobody with the id {person_id[:40]!r}.")
 
 
-class EmailTakenError(ValueError):
+class EmailTakenError(LabError, ValueError):
     """Somebody has this address already."""
+
+    code = "email_taken"
 
     def __init__(self, email: str) -> None:
         super().__init__(f"Somebody has the {email[:254]} already.")
 
 
-class InvitationGoneError(LookupError):
+class InvitationGoneError(NotFoundError):
     """An invitation was used or revoked by somebody who was quicker."""
 
     def __init__(self) -> None:
         super().__init__("The invitation is not there any more.")
 
 
-class LastAdminError(ValueError):
+class LastAdminError(LabError, ValueError):
     """Nobody would look after the lab any more."""
+
+    status = HTTPStatus.CONFLICT
+    code = "last_admin"
 
     def __init__(self) -> None:
         super().__init__("The last administrator stays one. Make somebody else one first.")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from storage.records import EventLevel, EventRecord, JsonObject
-from storage.tables import EventRow
+from storage.tables import EventRow, record_of
 
 _AT_ONCE = 100
 """Rows of one statement: databases take only so many values."""
@@ -27,7 +27,7 @@ def add_event(
         message=message,
         data=dict(data or {}),
     )
-    return _record(row)
+    return record_of(EventRecord, row)
 
 
 def add_past_events(run_id: str, entries: Sequence[JsonObject]) -> None:
@@ -46,28 +46,18 @@ def list_events(
         query = query.where(EventRow.id > after)
     if before is not None:
         query = query.where(EventRow.id < before)
-    return tuple(_record(row) for row in query.order_by(EventRow.id.desc()).limit(limit))
+    return tuple(
+        record_of(EventRecord, row) for row in query.order_by(EventRow.id.desc()).limit(limit)
+    )
 
 
 def events_after(run_id: str, after: int, *, limit: int) -> tuple[EventRecord, ...]:
     """Return the oldest of a run's events with an id above `after`, oldest first."""
     query = EventRow.select().where(EventRow.run == run_id, EventRow.id > after)
-    return tuple(_record(row) for row in query.order_by(EventRow.id).limit(limit))
+    return tuple(record_of(EventRecord, row) for row in query.order_by(EventRow.id).limit(limit))
 
 
 def all_events(run_id: str) -> tuple[EventRecord, ...]:
     """Return the whole event log of a run, oldest first."""
     query = EventRow.select().where(EventRow.run == run_id)
-    return tuple(_record(row) for row in query.order_by(EventRow.id))
-
-
-def _record(row: EventRow) -> EventRecord:
-    return EventRecord(
-        id=row.id,
-        run_id=row.run_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
-        timestamp=row.timestamp,
-        event_type=row.event_type,
-        level=EventLevel(row.level),
-        message=row.message,
-        data=row.data,
-    )
+    return tuple(record_of(EventRecord, row) for row in query.order_by(EventRow.id))

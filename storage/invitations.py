@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from storage.account_records import InvitationRecord, Role
 from storage.account_tables import InvitationRow
+from storage.tables import record_of
 
 
 def add_invitation(
@@ -20,13 +21,13 @@ def add_invitation(
         created_at=datetime.now(UTC),
         expires_at=expires_at,
     )
-    return _record(row)
+    return record_of(InvitationRecord, row)
 
 
 def find_invitation(digest: str) -> InvitationRecord | None:
     """Return the invitation with this digest, if there is one; it may be used or expired."""
     row = InvitationRow.get_or_none(InvitationRow.digest == digest)
-    return None if row is None else _record(row)
+    return None if row is None else record_of(InvitationRecord, row)
 
 
 def use_invitation(invitation_id: str, email: str) -> bool:
@@ -39,7 +40,7 @@ def use_invitation(invitation_id: str, email: str) -> bool:
 def list_invitations() -> tuple[InvitationRecord, ...]:
     """Return all invitations, newest first."""
     rows = InvitationRow.select().order_by(InvitationRow.created_at.desc(), InvitationRow.id)
-    return tuple(_record(row) for row in rows)
+    return tuple(record_of(InvitationRecord, row) for row in rows)
 
 
 def revoke_invitation(invitation_id: str) -> bool:
@@ -53,16 +54,3 @@ def revoke_invitations_of(email: str) -> None:
     """Forget what somebody invited others with, as far as it wasn't used."""
     free = (InvitationRow.created_by == email) & InvitationRow.used_at.is_null()
     InvitationRow.delete().where(free).execute()  # type: ignore[misc]
-
-
-def _record(row: InvitationRow) -> InvitationRecord:
-    return InvitationRecord(
-        id=row.id,
-        role=Role(row.role),
-        email=row.email,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        used_at=row.used_at,
-        used_by=row.used_by,
-    )

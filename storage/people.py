@@ -10,7 +10,7 @@ from storage.account_records import IdentityRecord, PersonRecord, Role
 from storage.account_tables import IdentityRow, PersonRow
 from storage.database import in_one_step
 from storage.errors import EmailTakenError, LastAdminError, PersonNotFoundError
-from storage.tables import RunRow
+from storage.tables import RunRow, record_of
 
 _CHANGEABLE = frozenset(
     {
@@ -50,7 +50,7 @@ def add_person(
         row = PersonRow.create(**values)
         if is_first:
             RunRow.update(owner=row.id).where(RunRow.owner.is_null()).execute()
-    return _record(row)
+    return record_of(PersonRecord, row)
 
 
 def get_person(person_id: str) -> PersonRecord:
@@ -62,23 +62,20 @@ def get_person(person_id: str) -> PersonRecord:
     row = PersonRow.get_or_none(PersonRow.id == person_id)
     if row is None:
         raise PersonNotFoundError(person_id)
-    return _record(row)
+    return record_of(PersonRecord, row)
 
 
 def find_person(email: str) -> PersonRecord | None:
     """Return who has this address, if anybody has."""
     row = PersonRow.get_or_none(PersonRow.email == email)
-    return None if row is None else _record(row)
+    return None if row is None else record_of(PersonRecord, row)
 
 
 def list_people() -> tuple[PersonRecord, ...]:
     """Return everybody, in the order of their coming."""
-    return tuple(_record(row) for row in PersonRow.select().order_by(PersonRow.created_at))
-
-
-def has_people() -> bool:
-    """Whether anybody has an account."""
-    return bool(PersonRow.select().exists())
+    return tuple(
+        record_of(PersonRecord, row) for row in PersonRow.select().order_by(PersonRow.created_at)
+    )
 
 
 def change_person(person_id: str, **values: Any) -> PersonRecord:
@@ -113,48 +110,21 @@ def add_identity(issuer: str, subject: str, *, person_id: str, provider: str) ->
             row = IdentityRow.create(**values, created_at=datetime.now(UTC))
     except IntegrityError:
         raise EmailTakenError(f"{provider} account") from None
-    return _identity(row)
+    return record_of(IdentityRecord, row)
 
 
 def find_identity(issuer: str, subject: str) -> PersonRecord | None:
     """Return for whom an account elsewhere stands, if for anybody."""
     row = IdentityRow.get_or_none(IdentityRow.issuer == issuer, IdentityRow.subject == subject)
-    return None if row is None else _record(row.person)
+    return None if row is None else record_of(PersonRecord, row.person)
 
 
 def list_identities(person_id: str) -> tuple[IdentityRecord, ...]:
     """Return somebody's accounts elsewhere."""
     rows = IdentityRow.select().where(IdentityRow.person == person_id)
-    return tuple(_identity(row) for row in rows.order_by(IdentityRow.created_at))
+    return tuple(record_of(IdentityRecord, row) for row in rows.order_by(IdentityRow.created_at))
 
 
 def _has_admin() -> bool:
     looks_after = (PersonRow.role == Role.ADMIN) & PersonRow.blocked_at.is_null()
     return bool(PersonRow.select().where(looks_after).exists())
-
-
-def _record(row: PersonRow) -> PersonRecord:
-    return PersonRecord(
-        id=row.id,
-        email=row.email,
-        name=row.name,
-        role=Role(row.role),
-        created_at=row.created_at,
-        password_hash=row.password_hash,
-        blocked_at=row.blocked_at,
-        last_login_at=row.last_login_at,
-        hf_token=row.hf_token,
-        avatar_at=row.avatar_at,
-        runs_at_once=row.runs_at_once,
-        disk_mb=row.disk_mb,
-    )
-
-
-def _identity(row: IdentityRow) -> IdentityRecord:
-    return IdentityRecord(
-        issuer=row.issuer,
-        subject=row.subject,
-        person_id=row.person_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
-        provider=row.provider,
-        created_at=row.created_at,
-    )

@@ -6,6 +6,7 @@ from storage.account_records import PersonRecord, ResetRecord
 from storage.account_tables import ResetRow
 from storage.database import in_one_step
 from storage.people import change_person
+from storage.tables import record_of
 
 
 def add_reset(person_id: str, digest: str, *, created_by: str, expires_at: datetime) -> ResetRecord:
@@ -19,13 +20,13 @@ def add_reset(person_id: str, digest: str, *, created_by: str, expires_at: datet
             created_at=datetime.now(UTC),
             expires_at=expires_at,
         )
-    return _record(row)
+    return record_of(ResetRecord, row)
 
 
 def find_reset(digest: str) -> ResetRecord | None:
     """Return the permission with this digest, if there is one; it may have expired."""
     row = ResetRow.get_or_none(ResetRow.digest == digest)
-    return None if row is None else _record(row)
+    return None if row is None else record_of(ResetRecord, row)
 
 
 def use_reset(digest: str, *, password_hash: str) -> PersonRecord | None:
@@ -52,12 +53,3 @@ def forget_resets_made_by(email: str) -> None:
 def forget_expired(now: datetime) -> None:
     """Forget what nobody can use any more."""
     ResetRow.delete().where(ResetRow.expires_at <= now).execute()  # type: ignore[misc]
-
-
-def _record(row: ResetRow) -> ResetRecord:
-    return ResetRecord(
-        person_id=row.person_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
-        created_by=row.created_by,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-    )

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from storage.account_records import SessionRecord
 from storage.account_tables import SessionRow
+from storage.tables import record_of
 
 
 def add_session(
@@ -22,20 +23,22 @@ def add_session(
         address=address[:100],
         browser=browser[:200],
     )
-    return _record(row)
+    return record_of(SessionRecord, row)
 
 
 def find_session(digest: str) -> SessionRecord | None:
     """Return the session with this digest, if there is one; it may have expired."""
     row = SessionRow.get_or_none(SessionRow.digest == digest)
-    return None if row is None else _record(row)
+    return None if row is None else record_of(SessionRecord, row)
 
 
 def list_sessions(person_id: str) -> tuple[SessionRecord, ...]:
     """Return somebody's sessions that haven't expired, newest first."""
     now = datetime.now(UTC)
     rows = SessionRow.select().where(SessionRow.person == person_id, SessionRow.expires_at > now)
-    return tuple(_record(row) for row in rows.order_by(SessionRow.created_at.desc()))
+    return tuple(
+        record_of(SessionRecord, row) for row in rows.order_by(SessionRow.created_at.desc())
+    )
 
 
 def touch_session(session_id: str) -> None:
@@ -61,15 +64,3 @@ def end_sessions_of(person_id: str, *, but: str | None = None) -> None:
 def forget_expired(now: datetime) -> None:
     """Forget what nobody can use any more."""
     SessionRow.delete().where(SessionRow.expires_at <= now).execute()  # type: ignore[misc]
-
-
-def _record(row: SessionRow) -> SessionRecord:
-    return SessionRecord(
-        id=row.id,
-        person_id=row.person_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
-        created_at=row.created_at,
-        last_seen_at=row.last_seen_at,
-        expires_at=row.expires_at,
-        address=row.address,
-        browser=row.browser,
-    )

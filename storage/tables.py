@@ -1,7 +1,9 @@
 """Peewee tables; nothing outside storage/ imports this module."""
 
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 import msgspec
 from peewee import (
@@ -17,6 +19,8 @@ from peewee import (
 )
 
 from storage.records import EventLevel, RunStatus, Visibility
+
+T = TypeVar("T")
 
 
 class UtcField(DateTimeField):
@@ -58,6 +62,25 @@ class ProseField(TextField):
     def db_value(self, value: object) -> str | None:
         """Replace what can't be stored."""
         return None if value is None else without_nul(str(value))
+
+
+class EnumField(LineField):
+    """One of the values of an enumeration."""
+
+    def __init__(self, kind: type[StrEnum], **options: Any) -> None:
+        super().__init__(**options)
+        self._kind = kind
+
+    def python_value(self, value: str) -> StrEnum:
+        """Return the member that `db_value` wrote."""
+        return self._kind(value)
+
+
+def record_of(kind: type[T], row: Model) -> T:
+    """Return what a row says, as a record whose fields have the names of its columns."""
+    # mypy: a dataclass has no common type.
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names})
 
 
 def without_nul(text: str) -> str:
@@ -127,7 +150,7 @@ class EventRow(Model):
     run = ForeignKeyField(RunRow, column_name="run_id", on_delete="CASCADE")
     timestamp = UtcField()
     event_type = LineField()
-    level = LineField(default=EventLevel.INFO)
+    level = EnumField(EventLevel, default=EventLevel.INFO)
     message = ProseField()
     data = JsonField(default=dict)
 

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from storage.account_records import TokenRecord, TokenScope
 from storage.account_tables import TokenRow
+from storage.tables import record_of
 
 
 def add_token(person_id: str, digest: str, *, name: str, scope: TokenScope) -> TokenRecord:
@@ -13,19 +14,22 @@ def add_token(person_id: str, digest: str, *, name: str, scope: TokenScope) -> T
     row = TokenRow.create(
         id=uuid4().hex, digest=digest, person=person_id, name=name, scope=scope, created_at=now
     )
-    return _record(row)
+    return record_of(TokenRecord, row)
 
 
 def find_token(digest: str) -> TokenRecord | None:
     """Return the token with this digest, if there is one."""
     row = TokenRow.get_or_none(TokenRow.digest == digest)
-    return None if row is None else _record(row)
+    return None if row is None else record_of(TokenRecord, row)
 
 
 def list_tokens(person_id: str) -> tuple[TokenRecord, ...]:
     """Return somebody's tokens, newest first."""
     rows = TokenRow.select().where(TokenRow.person == person_id)
-    return tuple(_record(row) for row in rows.order_by(TokenRow.created_at.desc(), TokenRow.id))
+    return tuple(
+        record_of(TokenRecord, row)
+        for row in rows.order_by(TokenRow.created_at.desc(), TokenRow.id)
+    )
 
 
 def touch_token(token_id: str) -> None:
@@ -39,15 +43,4 @@ def revoke_token(person_id: str, token_id: str) -> TokenRecord | None:
     if row is None:
         return None
     row.delete_instance()
-    return _record(row)
-
-
-def _record(row: TokenRow) -> TokenRecord:
-    return TokenRecord(
-        id=row.id,
-        person_id=row.person_id,  # type: ignore[attr-defined]  # peewee adds it for the foreign key
-        name=row.name,
-        scope=TokenScope(row.scope),
-        created_at=row.created_at,
-        last_used_at=row.last_used_at,
-    )
+    return record_of(TokenRecord, row)

@@ -1,27 +1,23 @@
 """What accounts refuse, each with a code for programs and a sentence for people."""
 
 import math
+from http import HTTPStatus
 
 from app.errors import InputError
+from storage.errors import LabError
 
 
-class AccessError(Exception):
+class AccessError(LabError):
     """Somebody asked for what they may not have."""
 
-    status = 403
+    status = HTTPStatus.FORBIDDEN
     code = "forbidden"
-    retry_after_s: int | None = None
-    """When to try again, where that may help."""
-
-    def __init__(self, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class NotSignedInError(AccessError):
     """Nobody knows who asks, or not any more."""
 
-    status = 401
+    status = HTTPStatus.UNAUTHORIZED
     code = "not_signed_in"
 
     def __init__(self) -> None:
@@ -31,7 +27,7 @@ class NotSignedInError(AccessError):
 class WrongCredentialsError(AccessError):
     """The address or the password is wrong; it isn't said which."""
 
-    status = 401
+    status = HTTPStatus.UNAUTHORIZED
     code = "wrong_credentials"
 
     def __init__(self) -> None:
@@ -45,7 +41,7 @@ class ForbiddenError(AccessError):
 class HiddenError(AccessError):
     """This person may not even know that it exists: answered as if it didn't."""
 
-    status = 404
+    status = HTTPStatus.NOT_FOUND
     code = "not_found"
 
 
@@ -79,14 +75,14 @@ class NotResettableError(AccessError):
 class OverLimitError(AccessError):
     """Somebody has used up what they may use."""
 
-    status = 409
+    status = HTTPStatus.CONFLICT
     code = "over_limit"
 
 
 class AccountsOffError(AccessError):
     """The server has no accounts."""
 
-    status = 404
+    status = HTTPStatus.NOT_FOUND
     code = "accounts_off"
 
     def __init__(self) -> None:
@@ -96,14 +92,14 @@ class AccountsOffError(AccessError):
 class NotNowError(AccessError):
     """The database can't say who asks."""
 
-    status = 503
+    status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "not_written"
 
 
 class HubNotReachedError(AccessError):
     """The Hugging Face Hub can't be asked now."""
 
-    status = 503
+    status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_network"
 
 
@@ -122,21 +118,21 @@ class UnknownProxyError(AccessError):
 class UnknownThingError(AccessError):
     """There is nothing of this id, or it is somebody else's."""
 
-    status = 404
+    status = HTTPStatus.NOT_FOUND
     code = "not_found"
 
 
 class GoneError(AccessError):
     """There was such a thing, and there won't be again."""
 
-    status = 410
+    status = HTTPStatus.GONE
     code = "gone"
 
 
 class TooManyError(AccessError):
     """Somebody asks too often; later they may ask again."""
 
-    status = 429
+    status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many"
 
     def __init__(self, retry_after_s: float, what: str = "requests") -> None:
@@ -147,7 +143,7 @@ class TooManyError(AccessError):
 class BusyError(AccessError):
     """More passwords are being checked than the server can check in a while."""
 
-    status = 503
+    status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "busy"
     retry_after_s = 5
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import msgspec
 from pydantic import ValidationError
@@ -30,7 +31,7 @@ _MOST_USED = 20_000
 class BrokenSignInError(AccessError):
     """What came back doesn't belong to what was begun here."""
 
-    status = 400
+    status = HTTPStatus.BAD_REQUEST
     code = "broken_sign_in"
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 class ProviderError(AccessError):
     """The provider doesn't answer, or answers with something that proves nothing."""
 
-    status = 502
+    status = HTTPStatus.BAD_GATEWAY
     code = "provider_failed"
 
 

@@ -10,24 +10,11 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from app.accounts.errors import AccessError, HiddenError
+from app.accounts.errors import HiddenError
 from app.early_answers import close_reason
 from app.errors import InputError, explain
-from app.previews import PreviewError
-from app.training.evaluations import TooManyEvaluationsError
-from storage.errors import (
-    BadCursorError,
-    EvaluationNotFoundError,
-    LastAdminError,
-    NotWrittenError,
-    PersonNotFoundError,
-    RunNotFoundError,
-    VersionNotFoundError,
-    WrongStateError,
-)
+from storage.errors import LabError, RunNotFoundError
 
-_EVALUATION_S = 10
-"""About so long an evaluation takes."""
 _INVALID = 4422
 """Closes a WebSocket that was asked for with a value that is not possible."""
 
@@ -61,12 +48,14 @@ EVERYWHERE: dict[int | str, dict[str, Any]] = {
 """What any request may be answered."""
 
 
-class NotThereError(Exception):
+class NotThereError(LabError):
     """An address names something that doesn't exist; what would be wrong input elsewhere."""
 
+    status = HTTPStatus.NOT_FOUND
+
     def __init__(self, problem: InputError) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
+        super().__init__(str(problem), field=problem.field)
+        self.code = problem.code
 
 
 def error_answer(status: int, code: str, message: str, field: str | None = None) -> JSONResponse:
@@ -91,19 +80,7 @@ def add_error_handlers(api: FastAPI) -> None:
     """Turn exceptions into answers."""
     api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
     api.add_exception_handler(WebSocketRequestValidationError, _invalid_socket)
-    api.add_exception_handler(InputError, _invalid)
-    api.add_exception_handler(AccessError, _no_access)
-    api.add_exception_handler(PersonNotFoundError, _not_found)
-    api.add_exception_handler(LastAdminError, _last_admin)
-    api.add_exception_handler(BadCursorError, _bad_cursor)
-    api.add_exception_handler(RunNotFoundError, _not_found)
-    api.add_exception_handler(EvaluationNotFoundError, _not_found)
-    api.add_exception_handler(VersionNotFoundError, _not_found)
-    api.add_exception_handler(TooManyEvaluationsError, _too_many_evaluations)
-    api.add_exception_handler(NotThereError, _not_there)
-    api.add_exception_handler(WrongStateError, _wrong_state)
-    api.add_exception_handler(NotWrittenError, _not_written)
-    api.add_exception_handler(PreviewError, _no_picture)
+    api.add_exception_handler(LabError, _refused)
     api.add_exception_handler(HTTPException, _http)
     api.add_exception_handler(Exception, _unexpected)
 
@@ -111,7 +88,7 @@ def add_error_handlers(api: FastAPI) -> None:
 async def _malformed_or_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     if (hidden := await _hidden_run(request)) is not None:
-        return await _not_found(request, hidden)
+        return await _refused(request, hidden)
     problem = dict(error.errors()[0])
     if problem["loc"] == ("body",) and problem["type"] != "missing" and not _is_json(request):
         message = "The body must be JSON, sent with Content-Type: application/json."
@@ -119,10 +96,10 @@ async def _malformed_or_invalid(request: Request, error: Exception) -> JSONRespo
     if problem["type"] == "json_invalid":
         reason = problem.get("ctx", {}).get("error", "it can't be read")
         return error_answer(400, "malformed", f"The body is not JSON: {reason}.")
-    return await _invalid(request, _explained(problem))
+    return await _refused(request, _explained(problem))
 
 
-async def _hidden_run(request: Request) -> Exception | None:
+async def _hidden_run(request: Request) -> LabError | None:
     """Say that there is no such run where one may not be seen, before its body is judged."""
     run_id, visitor = request.path_params.get("run_id"), request.scope["state"].get("visitor")
     if run_id is None or visitor is None:
@@ -151,52 +128,12 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, InputError)
-    return error_answer(422, error.code, str(error), error.field)
-
-
-async def _no_access(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, AccessError)
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, LabError)
     answer = error_answer(error.status, error.code, str(error), error.field)
     if error.retry_after_s is not None:
         answer.headers["Retry-After"] = str(error.retry_after_s)
     return answer
-
-
-async def _too_many_evaluations(_: Request, error: Exception) -> JSONResponse:
-    answer = error_answer(429, "too_many", str(error))
-    answer.headers["Retry-After"] = str(_EVALUATION_S)
-    return answer
-
-
-async def _last_admin(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(409, "last_admin", str(error))
-
-
-async def _bad_cursor(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(422, "invalid_value", str(error), "cursor")
-
-
-async def _not_found(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(404, "not_found", str(error))
-
-
-async def _not_there(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, NotThereError)
-    return error_answer(404, error.problem.code, str(error), error.problem.field)
-
-
-async def _wrong_state(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(409, "wrong_state", str(error))
-
-
-async def _not_written(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(503, "not_written", str(error))
-
-
-async def _no_picture(_: Request, error: Exception) -> JSONResponse:
-    return error_answer(503, "no_worker", f"The picture could not be drawn: {error}.")
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

@@ -1,16 +1,9 @@
 """Why a command did nothing, in one sentence that names the flag."""
 
-from app.errors import InputError, SettingsError
-from storage.errors import AmbiguousRunError, RunNotFoundError, StorageError, WrongStateError
+from app.errors import SettingsError
+from storage.errors import LabError, StorageError
 
-REFUSALS = (
-    InputError,
-    SettingsError,
-    StorageError,
-    RunNotFoundError,
-    AmbiguousRunError,
-    WrongStateError,
-)
+REFUSALS = (LabError, SettingsError, StorageError)
 """What is said in one sentence and ends with exit code 2."""
 
 _FLAGS = {
@@ -25,7 +18,7 @@ _FLAGS = {
 
 def sentence(error: Exception) -> str:
     """Say what was refused in terms of the flags that were typed."""
-    field = error.field if isinstance(error, InputError) else None
+    field = error.field if isinstance(error, LabError) else None
     if field is None:
         return str(error)
     group, _, name = field.partition(".")

@@ -33,10 +33,6 @@ class Recordings:
         self._pool = pool
         self._one_at_a_time = asyncio.Lock()
 
-    async def are_there(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bool:
-        """Whether nobody has to wait for them."""
-        return await self._read(_key(spec, env_kwargs)) is not None
-
     async def get(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bytes:
         """Return the episodes of an environment with these options, recorded now if need be.
 

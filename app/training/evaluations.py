@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 
 from app.training.config import RunConfig
 from app.training.evaluation import (
@@ -25,7 +26,7 @@ from app.training.policies import check_has_policy, take_policy
 from app.training.trainer import Trainer
 from app.training.workers import WorkerPool
 from app.worker import messages, orders
-from storage.errors import WrongStateError
+from storage.errors import LabError, WrongStateError
 from storage.records import RunStatus
 
 MOST_WAITING_PER_RUN = 5
@@ -41,8 +42,13 @@ class EvaluationError(Exception):
     """An evaluation could not be brought to its end."""
 
 
-class TooManyEvaluationsError(Exception):
+class TooManyEvaluationsError(LabError):
     """As many evaluations wait as may wait."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many"
+    retry_after_s = 10
+    """About so long an evaluation takes."""
 
     def __init__(self, where: str, most: int) -> None:
         super().__init__(

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.events import Event
 from app.training.frames import FrameHub
+from storage.curve_records import terms_of
 from storage.records import EventRecord, JsonObject, Progress, RunRecord
 from storage.sketches import Sketcher
 
@@ -31,12 +32,13 @@ class Episode:
     at: str | None
     """When that was, by the clock."""
     terms: Mapping[str, float] = field(default_factory=dict)
-    """What a reward of its own is made of, if the run has one."""
+    """What a custom reward gave, whole and term by term, if the run has one."""
 
     @classmethod
     def of(cls, line: JsonObject) -> "Episode":
         """Read it from the line of metrics that tells of its end."""
-        terms = {name: value for name, value in line.items() if _is_term(name, value)}
+        shaped = {"shaped_reward": line.get("shaped_reward"), **terms_of(line)}
+        terms = {name: value for name, value in shaped.items() if isinstance(value, int | float)}
         return cls(
             number=int(line["episode"]),
             reward=float(line["reward"]),
@@ -45,10 +47,6 @@ class Episode:
             at=line.get("t"),
             terms=terms,
         )
-
-
-def _is_term(name: str, value: object) -> bool:
-    return name.startswith(("term/", "shaped_reward")) and isinstance(value, int | float)
 
 
 class RunFeed:

@@ -1,12 +1,14 @@
 """What is refused to who tries an environment out, each with a sentence for people."""
 
+from http import HTTPStatus
+
 from app.accounts.errors import AccessError
 
 
 class NoRoomError(AccessError):
     """Every worker that may be used beside training is busy."""
 
-    status = 503
+    status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"
 
     def __init__(self) -> None:
@@ -19,7 +21,7 @@ class NoRoomError(AccessError):
 class TooManyTryoutsError(AccessError):
     """Somebody tries as many environments out as one person may."""
 
-    status = 429
+    status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many"
 
     def __init__(self, most: int) -> None:
@@ -31,19 +33,19 @@ class TooManyTryoutsError(AccessError):
 class TryoutEndedError(AccessError):
     """An environment can't be tried out any further; the message says why."""
 
-    status = 409
+    status = HTTPStatus.CONFLICT
     code = "preview_ended"
 
 
 class WrongModeError(AccessError):
     """Steps are taken by somebody else."""
 
-    status = 409
+    status = HTTPStatus.CONFLICT
     code = "wrong_mode"
 
 
 class NothingToKeepError(AccessError):
     """There is no episode to keep."""
 
-    status = 409
+    status = HTTPStatus.CONFLICT
     code = "nothing_to_keep"

@@ -1,5 +1,6 @@
 """The reward lab in a real browser: write, check, use, train, look at it, branch, mend."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -113,6 +114,10 @@ def test_a_template_is_checked_used_and_trained_with(phone: Visit) -> None:
     expect(page.get_by_text("Learns from a reward of its own.")).to_be_visible()
     terms = page.locator(".lab-curve").filter(has_text="Reward terms")
     expect(terms).to_contain_text("upright", timeout=_PATIENCE_MS)
+    bar = page.get_by_role("listbox").get_by_role("option").last
+    expect(bar).to_have_accessible_name(
+        re.compile(r"· shaped_reward [\d.-]+ · alive [\d.-]+ · centre [\d.-]+ · upright [\d.-]+$")
+    )
 
 
 def test_the_form_goes_back_to_the_environment_s_own_reward(visit: Visit) -> None:
