@@ -10,8 +10,10 @@ run: setup bytecode
 	$(BIN)/python main.py
 
 test: setup-test bytecode chromium postgresql
-	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m tests.run
+	@# mypy uses one core only, so the linters run beside the tests; what they find is shown last.
+	@$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/python -m tests.run; tests=$$?; \
+	wait $$lint || { cat .venv/lint.log; exit 1; }; exit $$tests
 
 # What isn't slow, beside the linters.
 check: setup-test bytecode
