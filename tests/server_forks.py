@@ -164,13 +164,14 @@ def _become_fork_server(lab: socket.socket) -> NoReturn:
     os.chdir("/")
     os.environ.clear()
     os.environ.update(worker_process.worker_environment())
-    _, (requests, *_), _, _ = socket.recv_fds(lab, 16, 1)
-    os.dup2(requests, 0)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    sys.argv = ["boot.py", "fork-server"]
     try:
-        boot.main()
+        _, received, _, _ = socket.recv_fds(lab, 16, 1)
+        if received:  # Not if the lab ended without a worker.
+            os.dup2(received[0], 0)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            sys.argv = ["boot.py", "fork-server"]
+            boot.main()
     finally:
         os._exit(0)
 
