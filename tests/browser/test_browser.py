@@ -154,6 +154,8 @@ def test_the_theme_is_remembered(visit: Visit) -> None:
 
     page.get_by_role("button", name="Theme").click()
     page.wait_for_function(f"() => {background} === 'rgb(11, 11, 12)'")
+    # The server has the browser keep it, in a message of its own.
+    page.wait_for_function("() => document.cookie.includes('theme=dark')")
     page.reload()
     page.get_by_text("RL LAB // GYM MANAGER").wait_for()
 
