@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from nicegui import ui
 
 from components.field_groups import FieldGroup
+from components.fold import Fold
 from components.hyperparameter_field import HyperparameterField
 
 Fields = Mapping[FieldGroup, Sequence[HyperparameterField]]
@@ -16,18 +17,16 @@ class AdvancedSettings:
     def __init__(self, fields: Callable[[], Fields]) -> None:
         """`fields` returns what there is to find right now."""
         self._fields = fields
-        self._groups: dict[FieldGroup, ui.expansion] = {}
+        self._groups: dict[FieldGroup, Fold] = {}
         self._places: dict[FieldGroup, ui.element] = {}
-        with ui.expansion("Advanced").props("dense dense-toggle").classes("lab-full") as self._box:
+        with Fold("Advanced"):
             self._text = ui.input(placeholder="Find a setting", on_change=self.search)
             self._text.props('dense outlined clearable aria-label="Find a setting"')
             self._text.classes("lab-full").mark("find_setting")
             for group in FieldGroup:
-                self._groups[group] = expansion = ui.expansion(group.value)
-                expansion.props("dense dense-toggle").classes("lab-group lab-full").mark(
-                    group.value
-                )
-                with expansion:
+                fold = Fold(group.value).classes("lab-group").mark(group.value)
+                self._groups[group] = fold
+                with fold:
                     self._places[group] = ui.element("div").classes("lab-form")
             self._nothing = ui.label().classes("lab-small")
 

@@ -6,6 +6,7 @@ from nicegui import ui
 
 from app.environments.spec import EnvSpec
 from components.explain import Explained, explained
+from components.live_value import LiveText
 from storage.records import JsonObject
 
 NOT_MEASURED = "-"
@@ -48,10 +49,10 @@ class MetricCells:
         for sentence in self._explained:
             sentence.about(spec)
 
-    def _make(self, cell: _Cell) -> ui.label:
+    def _make(self, cell: _Cell) -> LiveText:
         with ui.element("div").classes("lab-cell"):
             self._names.append(ui.label(cell.name).classes("lab-label"))
-            number = ui.label(NOT_MEASURED).classes("lab-number").mark(cell.name)
+            number = LiveText(NOT_MEASURED).classes("lab-number").mark(cell.name)
             self._explained.append(explained(cell.metric))
             return number
 

@@ -2,6 +2,7 @@
 
 from nicegui import ui
 
+from components.live_value import LiveBar, LiveText
 from components.metrics import NOT_MEASURED
 from storage.records import RunRecord, RunStatus
 
@@ -11,14 +12,10 @@ class ProgressBar:
 
     def __init__(self) -> None:
         with ui.element("div").classes("lab-progress") as self._box:
-            with ui.element("div").classes("lab-progress-bar") as self._bar:
-                self._filled = ui.element("div")
-            self._bar.props(
-                'role="progressbar" aria-label="Progress" aria-valuemin=0 aria-valuemax=100'
-            )
+            self._bar = LiveBar("Progress").classes("lab-progress-bar")
             with ui.element("div").classes("lab-progress-text lab-mono"):
-                self._steps = ui.label()
-                self._left = ui.label()
+                self._steps = LiveText()
+                self._left = LiveText()
         self._box.set_visibility(False)
 
     def show(self, run: RunRecord | None, *, place: int | None = None) -> None:
@@ -27,8 +24,7 @@ class ProgressBar:
         if run is None:
             return
         percent = 100 * run.share_done
-        self._filled.style(f"width: {percent:.1f}%")
-        self._bar.props(f"aria-valuenow={percent:.0f}")
+        self._bar.show(round(percent, 1))
         done, total = run.progress.timesteps, run.total_timesteps
         self._steps.set_text(f"{percent:.0f} % · {done:,} of {total:,} steps")
         self._left.set_text(_time_words(run, place))

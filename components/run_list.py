@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from nicegui import ui
 
+from components.live_value import LiveText
 from components.metrics import format_number
 from components.panel import EmptyState
 from components.status_badge import StatusBadge
@@ -19,7 +20,7 @@ class RunList:
             self._rows = ui.element("nav").classes("lab-runs").props('aria-label="Latest runs"')
         self._shown: tuple[tuple[str, str, str], ...] = ()
         self._current: str | None = None
-        self._scores: dict[str, ui.label] = {}
+        self._scores: dict[str, LiveText] = {}
 
     def show(self, runs: Iterable[RunRecord], current: str | None) -> None:
         """Show these runs, newest first, with the one on stage marked."""
@@ -45,7 +46,7 @@ class RunList:
         """Show or hide all of it."""
         self._box.set_visibility(visible)
 
-    def _row(self, run: RunRecord) -> ui.label:
+    def _row(self, run: RunRecord) -> LiveText:
         here = "true" if run.id == self._current else "false"
         link = (
             ui.element("a").classes("lab-run").props(f'href="/runs/{run.id}" aria-current={here}')
@@ -57,7 +58,7 @@ class RunList:
             title._props["title"] = run.name
             StatusBadge(run.status)
             ui.label(about).classes("lab-small")
-            return ui.label().classes("lab-mono lab-score")
+            return LiveText().classes("lab-mono lab-score")
 
 
 def _words(run: RunRecord) -> tuple[str, str]:

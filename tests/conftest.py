@@ -27,12 +27,16 @@ _LONGEST = ("test_looks", "test_browser", "test_reward_lab", "test_setup")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the browser last: Playwright keeps an event loop running that others can't bear.
 
-    Of its files the longest come first, so that nobody waits for one of them at the end.
+    Of its files the longest come first, so that nobody waits for one of them at the end. The others
+    come in turns from both ends: first are those that wait for servers, last those that compute.
     """
+    files = list(dict.fromkeys(item.path for item in items))
+    turns = {path: min(at, len(files) - 1 - at) for at, path in enumerate(files)}
 
-    def place(item: pytest.Item) -> tuple[bool, bool]:
+    def place(item: pytest.Item) -> tuple[bool, bool, int]:
         is_browser = item.get_closest_marker("browser") is not None
-        return is_browser, is_browser and item.path.stem not in _LONGEST
+        is_short = is_browser and item.path.stem not in _LONGEST
+        return is_browser, is_short, 0 if is_browser else turns[item.path]
 
     items.sort(key=place)
 

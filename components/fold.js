@@ -1,0 +1,8 @@
+// An expansion whose content is drawn when it is opened for the first time.
+export default {
+  template: `
+    <q-expansion-item ref="qRef" @before-show="wasOpened = true">
+      <div class="nicegui-expansion-content"><slot v-if="wasOpened || $attrs['model-value']" /></div>
+    </q-expansion-item>`,
+  data: () => ({ wasOpened: false }),
+};
