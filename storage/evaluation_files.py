@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from storage.files import Content, write_atomically
+from storage.files import Content, find_unfinished, write_atomically
 from storage.records import JsonObject
 
 _UNDER_WAY = ".pending"
@@ -66,5 +66,7 @@ class EvaluationFiles:
 
 def folders_with_evaluations_under_way(runs: Path) -> list[Path]:
     """Return the folders of runs in which a server left evaluations that weren't over."""
-    found = runs.glob(f"*/evaluations/*{_UNDER_WAY}")
-    return sorted({path.parent.parent for path in found})
+    folders = set(runs.glob("*/evaluations"))
+    found = {path.parent for path in find_unfinished(folders)}
+    found |= {folder for folder in folders if any(folder.glob(f"*{_UNDER_WAY}"))}
+    return sorted(folder.parent for folder in found)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,8 @@ from uuid import uuid4
 
 Content = bytes | bytearray
 """What is written to a file."""
+
+_UNFINISHED = ".part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ def is_own_file(path: Path) -> bool:
 def write_atomically(path: Path, content: Content) -> None:
     """Write a file so that it is there whole or not at all, also after a crash."""
     # A name of its own: two may write the same file at once, and the last one wins.
-    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{_UNFINISHED}")
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -50,3 +53,8 @@ def write_atomically(path: Path, content: Content) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def find_unfinished(folders: Iterable[Path]) -> list[Path]:
+    """Return the files that were being written in these folders when a server was killed."""
+    return [path for folder in folders for path in folder.glob(f".*{_UNFINISHED}")]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from storage.checkpoint_files import CheckpointFile
-from storage.files import Artifact, Content, is_own_file, write_atomically
+from storage.files import Artifact, Content, find_unfinished, is_own_file, write_atomically
 from storage.records import JsonObject
 
 _PORTABLE = re.compile(
@@ -266,6 +266,12 @@ class RunFolder:
         self.save_config(config)
         if beginning is not None:
             write_atomically(self.beginning, beginning)
+
+    def remove_unfinished(self) -> None:
+        """Delete what was being written when a server was killed; nobody may be writing now."""
+        kept_in = (self._checkpoints, self.evaluations_path, self.clips_path, self.forks_path)
+        for path in find_unfinished([self.path, *kept_in]):
+            path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Delete the folder and all that is in it."""

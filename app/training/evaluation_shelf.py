@@ -70,6 +70,7 @@ class EvaluationShelf:
     def end_what_was_under_way(self, reason: str) -> None:
         """Say of what an earlier server left that it failed."""
         for path in folders_with_evaluations_under_way(self._folder.path):
+            RunFolder(path).remove_unfinished()
             files = EvaluationFiles(RunFolder(path).evaluations_path)
             for content in files.load_under_way():
                 if (found := _decode(content)) is not None:

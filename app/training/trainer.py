@@ -138,6 +138,7 @@ class Trainer:
     async def open(self, *, goes_on: bool = True) -> None:
         """Mark what an earlier server left behind, and go on with its queue, or leave that be."""
         for run in await self._storage(runs.orphaned_runs):
+            await asyncio.to_thread(self._folder.run(run.id).remove_unfinished)
             step = await self._last_good_step(run.id)
             message = f"The server ended while the run was training.{goes_on_from(step)}"
             move = partial(self._journal.move, run.id, RunStatus.INTERRUPTED, message)

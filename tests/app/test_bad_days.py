@@ -71,8 +71,11 @@ def test_a_killed_server_leaves_no_worker_and_its_runs_can_go_on(lab: LabServer)
 
     lab.kill()
     wait_until(lambda: not any(is_alive(worker) for worker in workers))
+    half = lab.folder / runs[0] / "checkpoints" / ".9999.zip.01234567.part"
+    half.write_bytes(b"half a checkpoint")
     lab.restart()
 
+    assert not half.exists()
     # What waited in the queue is next.
     assert lab.wait_for(waiting["id"], "running")["status"] == "running"
     for run_id in runs:

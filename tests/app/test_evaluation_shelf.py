@@ -97,6 +97,21 @@ def test_what_an_earlier_server_left_has_failed(folder: RunsFolder) -> None:
     }
 
 
+def test_what_was_being_written_when_a_server_was_killed_is_gone_after_a_start(
+    folder: RunsFolder,
+) -> None:
+    shelf, evaluations = EvaluationShelf(folder, videos_kept=3), folder.path / "run" / "evaluations"
+    store(shelf, done(1))
+    whole = set(evaluations.iterdir())
+    (evaluations / ".0123.pending.77267b67.part").write_bytes(b"{")
+    (folder.path / "run" / ".policy.pt.01234567.part").write_bytes(b"half")
+
+    shelf.end_what_was_under_way("The server ended.")
+
+    assert set(evaluations.iterdir()) == whole
+    assert list((folder.path / "run").iterdir()) == [evaluations]
+
+
 def test_a_record_that_can_not_be_read_is_left_out(folder: RunsFolder) -> None:
     shelf = EvaluationShelf(folder, videos_kept=3)
     stored = store(shelf, done(1))

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -258,18 +258,26 @@ def test_no_more_than_there_is_room_for(small: LabServer) -> None:
         assert lab.api.get(first.path).status_code == 409
 
 
-def test_one_that_nobody_uses_makes_room_for_a_new_one(small: LabServer) -> None:
-    left = Preview(small.api, env_id="CartPole-v1")
-    started: list[str] = []
+def preview_once_there_is_room(api: httpx.Client, **wishes: Any) -> Preview:
+    """Ask again until the place of one that is just ending is free."""
+    found: list[Preview] = []
 
     def starts() -> bool:
-        answer = small.api.post("/previews", json={"env_id": "Taxi-v4"})
-        started.extend([answer.json()["id"]] if answer.status_code == 201 else [])
-        return bool(started)
+        with suppress(AssertionError):
+            found.append(Preview(api, **wishes))
+        return bool(found)
 
     wait_until(starts)
+    return found[0]
+
+
+def test_one_that_nobody_uses_makes_room_for_a_new_one(small: LabServer) -> None:
+    left = Preview(small.api, env_id="CartPole-v1")
+
+    started = preview_once_there_is_room(small.api, env_id="Taxi-v4")
+
     assert error_of(small.api.get(left.path))["code"] == "preview_ended"
-    small.api.delete(f"/previews/{started[0]}")
+    small.api.delete(started.path)
 
 
 def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
@@ -298,7 +306,7 @@ def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
 
 def test_a_shutdown_leaves_no_worker_and_without_places_there_is_none(small: LabServer) -> None:
     wait_for_pictures(small)
-    Preview(small.api, env_id="CartPole-v1", mode="random")
+    preview_once_there_is_room(small.api, env_id="CartPole-v1", mode="random")
     worker = the_worker(small)
 
     small.terminate()
