@@ -3,41 +3,28 @@
 import sys
 from contextlib import suppress
 
-from app.cli import is_command, run_command
-from app.start_checks import settings_or_exit
+from app.cli import COMMANDS, is_command, run_command
+from app.web.start_checks import settings_or_exit
 
 if is_command(sys.argv[1:]):  # train, runs and so on: without the web parts below
     sys.exit(run_command(sys.argv[1:]))
 else:  # says at once what is wrong with a flag
-    settings = settings_or_exit(sys.argv[1:])
+    settings = settings_or_exit(sys.argv[1:], COMMANDS)
 
 from nicegui import app as nicegui_app
 from nicegui import core, ui
 
 from app.api import create_api
-from app.assets import ASSETS_FOLDER, ASSETS_URL
-from app.gate import Gate
-from app.guard import Guard
-from app.head_requests import HeadRequests
-from app.json_bodies import JsonBodies
 from app.lab import VERSION
-from app.server import announce, open_lab, run_arguments
-from components.theme import STYLESHEET, STYLESHEET_URL
-from pages import (
-    admin,
-    compare,
-    dashboard,
-    elsewhere,
-    environment,
-    history,
-    home,
-    login,
-    not_found,
-    profile,
-    register,
-    reset,
-    write,
-)
+from app.web.assets import ASSETS_FOLDER, ASSETS_URL
+from app.web.authentication import Gate
+from app.web.head_requests import HeadRequests
+from app.web.json_bodies import JsonBodies
+from app.web.request_filter import Guard
+from app.web.server import announce, open_lab, run_arguments
+from components.shell.theme import STYLESHEET, STYLESHEET_URL
+from pages import admin, compare, dashboard, environment, history, home, not_found, write
+from pages.account import elsewhere, login, profile, register, reset
 from pages.layout import (
     FRAME_SCRIPT,
     FRAME_SCRIPT_URL,

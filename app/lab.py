@@ -9,35 +9,38 @@ from collections import deque
 from importlib.metadata import version
 from typing import IO
 
-from app.accounts.accounts import Accounts
-from app.accounts.avatars import Avatars
-from app.accounts.code_policy import CodePolicy, CodeRules
-from app.accounts.disk_use import DiskUse
-from app.accounts.personal_trainer import Beside, PersonalTrainer
+from app.access.run_access import Beside, PersonalTrainer
+from app.accounts.access.code_policy import CodePolicy, CodeRules
+from app.accounts.limits.disk_use import DiskUse
+from app.accounts.users.accounts import Accounts
+from app.accounts.users.avatars import Avatars
 from app.accounts.visitors import Visitor
-from app.custom_environments import CustomEnvironments
-from app.environment_finder import EnvironmentFinder
-from app.environments import catalogue
-from app.previews import Previews
-from app.rewards.personal_rewards import PersonalRewards
-from app.rewards.reward_lab import RewardLab
-from app.settings import Settings
+from app.analysis.doctor.doctor import Doctor
+from app.analysis.report.reports import Reports
+from app.authoring.environments.custom_environments import CustomEnvironments
+from app.authoring.rewards.personal_rewards import PersonalRewards
+from app.authoring.rewards.reward_lab import RewardLab
+from app.authoring.tryouts.demonstrations import Demonstrations
+from app.authoring.tryouts.personal_tryouts import PersonalTryouts
+from app.authoring.tryouts.random_scores import RandomScores
+from app.authoring.tryouts.tryouts import Tryouts
+from app.catalog.environments import catalogue
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from app.discovery.environment_finder import EnvironmentFinder
+from app.discovery.previews import Previews
+from app.evaluation.register import EvaluationRegister
+from app.evaluation.service import Evaluations
+from app.evaluation.shelf import EvaluationShelf
+from app.runs.service import Trainer
+from app.runs.state.capacity import Admission
+from app.runs.state.journal import Journal
 from app.sharing.sharing import Sharing
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from app.training.capacity import Admission
-from app.training.evaluation_register import EvaluationRegister
-from app.training.evaluation_shelf import EvaluationShelf
-from app.training.evaluations import Evaluations
-from app.training.sandbox_check import Sandbox, check_sandbox
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from app.tryouts.demonstrations import Demonstrations
-from app.tryouts.personal_tryouts import PersonalTryouts
-from app.tryouts.random_scores import RandomScores
-from app.tryouts.tryouts import Tryouts
-from storage.database import open_database
-from storage.records import RunRecord
+from app.workers.pool import WorkerPool
+from app.workers.sandbox_check import Sandbox, check_sandbox
+from storage.database.database import open_database
+from storage.records.runs import RunRecord
 
 VERSION = version("rl-lab")
 
@@ -72,11 +75,15 @@ class Lab:
             self._checked,
             self.accounts.audit,
         )
+        self._journal = Journal(folder, self._storage)
+        self._doctor = Doctor(self._journal, folder, self._storage)
+        self._reports = Reports(folder)
         self.trainer = Trainer(
             settings,
             folder,
             self._storage,
             self._pool,
+            self._journal,
             self.environments,
             Admission(
                 lambda owner: self.accounts.directory.limits_of(owner).runs_at_once,
@@ -130,7 +137,7 @@ class Lab:
             visitor,
             accounts=self.accounts,
             disk=self.disk,
-            beside=Beside(self.evaluations, self.sharing),
+            beside=Beside(self.evaluations, self.sharing, self._doctor, self._reports),
             code=self.code,
         )
 
@@ -219,6 +226,9 @@ class Lab:
         await self.sharing.close()
         await self.evaluations.register.close()
         await self.trainer.close()
+        # Findings about runs that just ended still go into their logs.
+        await self._doctor.close()
+        await self._journal.close()
         await self.accounts.close()
         await self._storage(self._database.close)
         self._storage.close()

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.worker import orders
-from app.worker.arrays.offer import make_arrays
-from app.worker.pipeline import make_wrapped
-from app.worker.replayable import Replayable
+from app.protocol import orders
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.vectorized.offer import make_arrays
+from app.worker.envs.vectorized.pipeline import make_wrapped
 from benchmarks.lab import progress, wish
 
 ENVIRONMENTS = (

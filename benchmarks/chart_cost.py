@@ -15,9 +15,9 @@ import msgspec
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
-from components.curves import NAMES
-from storage.curve_records import View
-from storage.curves import RunCurves
+from components.run.curves import NAMES
+from storage.metrics.curves import RunCurves
+from storage.records.curves import View
 
 SIZES = tuple(wish("POINTS", size) for size in (1_000, 100_000, 1_000_000))
 ROUNDS = wish("ROUNDS", 20)

@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-from app.training import worker_process
+from app.workers import worker_process
 
 worker_process.boot_path = lambda: Path(__file__).with_name("chatty_worker.py")
 # Each worker starts with that file; a fork server would have the real one loaded.

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from app.worker import boot
 
 if TYPE_CHECKING:
-    from app.worker import messages, orders
-    from app.worker.channel import Channel, Control
+    from app.protocol import messages, orders
+    from app.protocol.pipe import Channel, Control
 
 _LINES_PER_MESSAGE = 500
 _MESSAGES_PER_SECOND = 30
@@ -30,14 +30,14 @@ class Beginning:
 
 
 def train(job: "orders.Train", channel: "Channel", control: "Control", _: Beginning) -> None:
-    """Stand in for `app.worker.train.train`."""
+    """Stand in for `app.worker.training.train.train`."""
     _talk(job.total_timesteps, channel)
     while not control.stop_requested:
         time.sleep(0.5)
 
 
 def _talk(count: int, channel: "Channel") -> None:
-    from app.worker import messages
+    from app.protocol import messages
 
     began = time.perf_counter()
     channel.send(messages.Started())
@@ -59,7 +59,7 @@ def _talk(count: int, channel: "Channel") -> None:
 
 
 def _line(number: int, count: int, elapsed: float) -> "messages.Line":
-    from app.worker import messages
+    from app.protocol import messages
 
     reward = float(number % 487)
     return messages.Line(
@@ -75,5 +75,5 @@ def _line(number: int, count: int, elapsed: float) -> "messages.Line":
     )
 
 
-sys.modules["app.worker.train"] = sys.modules[__name__]
+sys.modules["app.worker.training.train"] = sys.modules[__name__]
 boot.main()

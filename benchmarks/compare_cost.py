@@ -10,10 +10,10 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.chart_cost import write_lines
 from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, wish
-from storage import runs
-from storage.database import open_database
-from storage.metrics import tail_lines
-from storage.records import Progress
+from storage.database import runs
+from storage.database.database import open_database
+from storage.metrics.metrics import tail_lines
+from storage.records.runs import Progress
 
 RUNS = wish("RUNS", 10)
 POINTS = wish("POINTS", 100_000)

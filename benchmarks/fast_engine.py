@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from app.environments.envpool import ENVPOOL
+from app.catalog.environments.envpool import ENVPOOL
 from benchmarks.lab import Speed, progress, speed_of, wish
 
 ROUNDS = wish("ROUNDS", 5)

@@ -18,10 +18,10 @@ from peewee import Database
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.lab import FLAGS, MeasuredLab, chromium_path, measured_lab, progress, wish
-from storage.database import open_database
-from storage.history import facets, history_page
-from storage.records import RunFilter
-from storage.tables import RunRow
+from storage.database.database import open_database
+from storage.database.history import facets, history_page
+from storage.database.tables.runs import RunRow
+from storage.records.runs import RunFilter
 
 RUNS = wish("RUNS", 10_000)
 ROUNDS = wish("ROUNDS", 5)

@@ -10,8 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from app.training.config import RunConfig, RunRequest
-from app.training.groups import GroupPoint, group_curve
+from app.run_config.config import RunConfig, RunRequest
+from app.runs.groups import GroupPoint, group_curve
 from benchmarks.lab import one_thread_each, progress, wish
 
 TASKS: dict[str, dict[str, Any]] = {
@@ -76,8 +76,8 @@ def _learn(env_id: str, engine: str, seed: int) -> list[dict[str, float]]:
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
 
-    from app.worker.models import build_model
-    from app.worker.pipeline import make_training_envs
+    from app.worker.envs.vectorized.pipeline import make_training_envs
+    from app.worker.models.models import build_model
 
     class Curve(BaseCallback):
         def __init__(self) -> None:

@@ -13,7 +13,7 @@ import psutil
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-from app.tasks import Tasks
+from app.core.tasks import Tasks
 from benchmarks.lab import MeasuredLab, measured_lab, wish
 
 LISTENERS = wish("LISTENERS", 200)

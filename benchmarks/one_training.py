@@ -20,9 +20,9 @@ import torch
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.training.config import RunConfig, RunRequest
-from app.worker.models import build_model
-from app.worker.pipeline import make_training_envs
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.worker.models.models import build_model
 
 
 def main(way: str, request: RunRequest, *, cold: bool) -> None:

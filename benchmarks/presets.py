@@ -14,11 +14,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from app.algorithms.catalogue import get_algorithm
-from app.environments.catalogue import get_environment
-from app.presets.catalogue import MEASURED, TUNED, presets_for
-from app.presets.spec import PresetName
-from app.training.config import RunConfig, RunRequest
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.catalogue import get_environment
+from app.catalog.presets.catalogue import MEASURED, TUNED, presets_for
+from app.catalog.presets.spec import PresetName
+from app.run_config.config import RunConfig, RunRequest
 from benchmarks.lab import one_thread_each
 
 EPISODES = 100
@@ -59,10 +59,10 @@ def measure(key: str, seed: int) -> dict[str, float]:
     import torch
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from app.worker.evaluate import play_episodes
-    from app.worker.models import build_model, load_weights, save_weights
-    from app.worker.pipeline import make_evaluation_envs, make_training_envs
-    from app.worker.playing import Player
+    from app.worker.envs.vectorized.pipeline import make_evaluation_envs, make_training_envs
+    from app.worker.evaluation.evaluate import play_episodes
+    from app.worker.evaluation.player import Player
+    from app.worker.models.models import build_model, load_weights, save_weights
 
     torch.set_num_threads(1)
     env_id, algorithm, name = key.split()

@@ -24,11 +24,11 @@ def _answer() -> None:
 
 
 def _ready(env_id: str, reward: str, kind: str) -> Callable[[], float]:
-    from app.worker import orders
-    from app.worker.pipeline import make_wrapped
-    from app.worker.replayable import Replayable
-    from app.worker.rewards import WrittenReward
-    from app.worker.shaped import Shaped
+    from app.protocol import orders
+    from app.worker.envs.custom_reward import Shaped
+    from app.worker.envs.replayable import Replayable
+    from app.worker.envs.reward_functions import WrittenReward
+    from app.worker.envs.vectorized.pipeline import make_wrapped
 
     setup = orders.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
     inner = make_wrapped(setup, setup.wrappers, counted=True)
@@ -80,13 +80,12 @@ def _actions(env: Any) -> list[Any]:  # noqa: ANN401 - an environment
 
 
 def _lock_in() -> None:
-    import app.algorithms
-    import app.environments
+    import app.protocol
     import app.worker
-    from app.worker import sandbox
+    from app.worker.sandbox import lockdown
 
-    packages = [*app.worker.__path__, *app.environments.__path__, *app.algorithms.__path__]
-    layers = sandbox.lock_down(packages, memory_mb=3_072)
+    packages = [*app.worker.__path__, *app.protocol.__path__]
+    layers = lockdown.lock_down(packages, memory_mb=3_072)
     print(f"locked in: {', '.join(layers)}", file=sys.stderr)
 
 

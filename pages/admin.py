@@ -6,26 +6,26 @@ from html import escape
 from fastapi import Request, Response
 from nicegui import ui
 
-from app.accounts.administration import Administration
 from app.accounts.directory import Directory
 from app.accounts.errors import AccessError
 from app.accounts.requests import LabChanges, NewInvitation
+from app.accounts.users.administration import Administration
 from app.accounts.visitors import Visitor
 from app.lab import Lab
-from app.training.sandbox_check import Sandbox
-from components.addresses import this_server
-from components.audit_table import AuditTable
-from components.buttons import primary_button, quiet_button
-from components.panel import panel
-from components.people_table import PeopleTable
-from components.refusal import Refusal
-from components.sizes import megabytes, read_limit
-from components.table import Table
-from components.times import moment
+from app.workers.sandbox_check import Sandbox
+from components.admin.addresses import this_server
+from components.admin.audit_table import AuditTable
+from components.admin.people_table import PeopleTable
+from components.base.buttons import primary_button, quiet_button
+from components.base.panel import panel
+from components.base.refusal import Refusal
+from components.base.sizes import megabytes, read_limit
+from components.base.table import Table
+from components.base.times import moment
 from pages.layout import PATIENCE_S, frame
 from pages.plain import plain_page
 from pages.visiting import this_visitor
-from storage.account_records import InvitationRecord, Registration, Role
+from storage.records.accounts import InvitationRecord, Registration, Role
 
 _INPUT = "dense outlined hide-bottom-space"
 

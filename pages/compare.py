@@ -6,15 +6,19 @@ from urllib.parse import quote
 from nicegui import ui
 from starlette.requests import Request
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.comparison.comparing import Comparing
-from app.comparison.entries import MOST_ENTRIES, Entry, Missing, fold, read_keys, unfold
-from app.errors import InputError
+from app.access.run_access import PersonalTrainer
+from app.analysis.comparison.comparing import Comparing
+from app.analysis.comparison.entries import MOST_ENTRIES, Entry, Missing, fold, read_keys, unfold
+from app.core.errors import InputError
 from app.lab import Lab
-from app.training.config import RunRequest
-from components.compare_curves import CompareCurves, CurveView
-from components.compare_tables import DifferencesTable, NumbersTable, Verdicts
-from components.compared_runs import (
+from app.run_config.config import RunRequest
+from components.base.explain import explained
+from components.base.panel import EmptyState, panel
+from components.base.refusal import Refusal
+from components.base.skeleton import patiently
+from components.compare.compare_curves import CompareCurves, CurveView
+from components.compare.compare_tables import DifferencesTable, NumbersTable, Verdicts
+from components.compare.compared_runs import (
     Candidate,
     ChipHandlers,
     Chips,
@@ -22,15 +26,11 @@ from components.compared_runs import (
     candidates,
     fold_button,
 )
-from components.explain import explained
-from components.lineage import LineagePanel
-from components.panel import EmptyState, panel
-from components.refusal import Refusal
-from components.side_by_side import SideBySide
-from components.skeleton import patiently
+from components.compare.side_by_side import SideBySide
+from components.run.lineage import LineagePanel
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.records import RunFilter, RunRecord
+from storage.records.runs import RunFilter, RunRecord
 
 _REFRESH_EVERY_S = 2.0
 _SEARCHED = 60

@@ -6,44 +6,44 @@ from typing import Any
 
 from nicegui import ui
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.environments.catalogue import environment_of_run
-from app.environments.spec import EnvSpec
+from app.analysis.report.content import Report
+from app.analysis.report.gathering import Told
+from app.catalog.environments.catalogue import environment_of_run
+from app.catalog.environments.spec import EnvSpec
 from app.lab import Lab
-from app.report.content import Report
-from app.report.gathering import Told
-from app.training.config import RunRequest
-from app.training.feed import RunFeed
-from app.training.repeating import request_like
-from components.curves import CurveCharts
-from components.evaluation_controls import EvaluationControls
-from components.evaluation_desk import EvaluationDesk
-from components.evaluation_panel import EvaluationPanel
-from components.event_log import EventLog
-from components.explain import Explained, explained
-from components.insights import InsightList
-from components.lineage import LineagePanel
-from components.live_feed import LiveFeed
-from components.metrics import MetricCells
-from components.panel import EmptyState, panel, ways_out
-from components.prefilling import Prefill
-from components.refusal import Refusal
-from components.report_button import ReportButton
-from components.reward_desk import RewardDesk
-from components.reward_history import RewardBars
-from components.run_actions import Allowed, Handlers
-from components.run_list import RunList
-from components.setup_form import SetupForm
-from components.setup_sheet import SetupSheet
-from components.steering import Steering
-from components.time_machine import TimeMachineStrip
-from components.tour import Tour
-from components.version_panel import VersionPanel
+from app.run_config.config import RunRequest
+from app.run_config.repeating import request_like
+from app.runs.state.feed import RunFeed
+from components.base.explain import Explained, explained
+from components.base.metrics import MetricCells
+from components.base.panel import EmptyState, panel, ways_out
+from components.base.refusal import Refusal
+from components.evaluation.evaluation_controls import EvaluationControls
+from components.evaluation.evaluation_desk import EvaluationDesk
+from components.evaluation.evaluation_panel import EvaluationPanel
+from components.evaluation.time_machine import TimeMachineStrip
+from components.history.run_list import RunList
+from components.run.curves import CurveCharts
+from components.run.event_log import EventLog
+from components.run.insights import InsightList
+from components.run.lineage import LineagePanel
+from components.run.live_feed import LiveFeed
+from components.run.report_button import ReportButton
+from components.run.reward_history import RewardBars
+from components.run.run_actions import Allowed, Handlers
+from components.run.version_panel import VersionPanel
+from components.setup.prefilling import Prefill
+from components.setup.reward_desk import RewardDesk
+from components.setup.setup_form import SetupForm
+from components.setup.setup_sheet import SetupSheet
+from components.setup.steering import Steering
+from components.shell.tour import Tour
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
 from storage.errors import LabError, RunNotFoundError
-from storage.records import RunFilter, RunRecord, RunStatus
+from storage.records.runs import RunFilter, RunRecord, RunStatus
 
 _LATEST_RUNS = 8
 

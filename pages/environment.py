@@ -5,25 +5,25 @@ from urllib.parse import quote
 
 from nicegui import ui
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.environments.catalogue import CUSTOM
-from app.environments.spec import EnvSpec
-from app.errors import InputError
+from app.authoring.tryouts.personal_tryouts import PersonalTryouts
+from app.authoring.tryouts.tryout import Tryout
+from app.catalog.environments.catalogue import CUSTOM
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError
 from app.lab import Lab
-from app.training.sandbox_check import Sandbox
-from app.tryouts.personal_tryouts import PersonalTryouts
-from app.tryouts.tryout import Tryout
-from app.worker import messages
-from components.demonstration_list import DemonstrationList
-from components.environment_sheet import EnvironmentSheet
-from components.panel import EmptyState, panel, ways_out
-from components.score_board import ScoreBoard
-from components.state_view import StateView
-from components.tryout_panel import TryoutPanel
+from app.protocol import messages
+from app.workers.sandbox_check import Sandbox
+from components.base.panel import EmptyState, panel, ways_out
+from components.setup.environment_sheet import EnvironmentSheet
+from components.tryout.demonstration_list import DemonstrationList
+from components.tryout.score_board import ScoreBoard
+from components.tryout.state_view import StateView
+from components.tryout.tryout_panel import TryoutPanel
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.demonstrations import Demonstration
+from storage.files.demonstrations import Demonstration
 
 _SHOW_EVERY_S = 0.1
 _SCORES_EVERY_S = 2.0

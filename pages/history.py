@@ -9,25 +9,25 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from nicegui import background_tasks, ui
 
-from app.accounts.personal_trainer import PersonalTrainer
+from app.access.run_access import PersonalTrainer
 from app.lab import Lab
-from components.buttons import quiet_button
-from components.explain import explained
-from components.history_filters import HistoryFilters
-from components.history_view import HistoryView
-from components.import_button import ImportButton
-from components.panel import EmptyState, panel
-from components.pull_button import PullButton
-from components.refusal import Refusal
-from components.run_bulk import RunBulk
-from components.run_rows import Row, entry_row
-from components.run_table import RunTable, Wishes
-from components.skeleton import Skeleton, patiently
+from components.base.buttons import quiet_button
+from components.base.explain import explained
+from components.base.panel import EmptyState, panel
+from components.base.refusal import Refusal
+from components.base.skeleton import Skeleton, patiently
+from components.history.history_filters import HistoryFilters
+from components.history.history_view import HistoryView
+from components.history.import_button import ImportButton
+from components.history.pull_button import PullButton
+from components.history.run_bulk import RunBulk
+from components.history.run_rows import Row, entry_row
+from components.history.run_table import RunTable, Wishes
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
 from storage.errors import LabError, NotWrittenError
-from storage.history_records import HistoryPage
-from storage.records import RunRecord
+from storage.records.history import HistoryPage
+from storage.records.runs import RunRecord
 
 _REFRESH_EVERY_S = 1.0
 _AT_MOST_EVERY_S = 0.5

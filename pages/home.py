@@ -6,20 +6,20 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.environments.catalogue import CATALOGUE
-from app.environments.filtering import EnvironmentFilter
-from app.environments.spec import EnvSpec
+from app.access.run_access import PersonalTrainer
+from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.filtering import EnvironmentFilter
+from app.catalog.environments.spec import EnvSpec
 from app.lab import Lab
-from components.environment_grid import EnvironmentGrid
-from components.panel import panel
-from components.remembered import remember, remembered
-from components.run_list import RunList
-from components.skeleton import Skeleton, patiently
-from components.welcome import Welcome
+from components.base.panel import panel
+from components.base.skeleton import Skeleton, patiently
+from components.environments.environment_grid import EnvironmentGrid
+from components.history.run_list import RunList
+from components.shell.remembered import remember, remembered
+from components.shell.welcome import Welcome
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.records import RunFilter
+from storage.records.runs import RunFilter
 
 _LATEST_RUNS = 8
 _REFRESH_EVERY_S = 2.0

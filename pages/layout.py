@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from app.accounts.code_policy import UNLOCKED
+from app.accounts.access.code_policy import UNLOCKED
 from app.lab import VERSION, Lab
-from app.training.sandbox_check import Sandbox, SandboxLevel
-from components.help_dialog import help_dialog
-from components.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
+from app.workers.sandbox_check import Sandbox, SandboxLevel
+from components.shell.help_dialog import help_dialog
+from components.shell.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
 from pages.visiting import this_visitor
-from storage.account_records import PersonRecord
+from storage.records.accounts import PersonRecord
 
 FRAME_SCRIPT_URL = "/frame.js"
 FRAME_SCRIPT = STYLESHEET.with_name("frame.js")

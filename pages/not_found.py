@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
-from app.api.errors import error_answer
+from app.api.shared.errors import error_answer
 from pages.plain import plain_page
 
 _CONTENT = """<div class="lab-empty"><p class="lab-name">There is nothing at {address}</p>

@@ -5,7 +5,7 @@ from html import escape
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from components.theme import STYLESHEET_URL
+from components.shell.theme import STYLESHEET_URL
 from storage.errors import LabError
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">

@@ -7,23 +7,27 @@ from nicegui import events, ui
 
 from app.accounts.errors import AccessError
 from app.accounts.visitors import Visitor
-from app.custom_environments import LONGEST_CODE, CustomEnvironment, SpoiltEnvironmentError
-from app.environments.template import TEMPLATE
-from app.errors import InputError
+from app.authoring.environments.custom_environments import (
+    LONGEST_CODE,
+    CustomEnvironment,
+    SpoiltEnvironmentError,
+)
+from app.authoring.environments.template import TEMPLATE
+from app.code_check.kinds import CodeKind
+from app.code_check.problems import Problem
+from app.core.errors import InputError
 from app.lab import Lab
-from app.rewards.kinds import CodeKind
-from app.rewards.problems import Problem
-from app.worker import messages
-from components.buttons import compact_button, primary_button, quiet_button
-from components.code_editor import CodeEditor, Handlers
-from components.dialogs import answer_to
-from components.environment_findings import EnvironmentFindings
-from components.panel import EmptyState, panel
-from components.refusal import Refusal
-from components.times import moment
+from app.protocol import messages
+from components.base.buttons import compact_button, primary_button, quiet_button
+from components.base.dialogs import answer_to
+from components.base.panel import EmptyState, panel
+from components.base.refusal import Refusal
+from components.base.times import moment
+from components.code_editor.code_editor import CodeEditor, Handlers
+from components.environments.environment_findings import EnvironmentFindings
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.records import Visibility
+from storage.records.runs import Visibility
 
 _TITLE = "Write an environment"
 _INPUT = "dense outlined hide-bottom-space"

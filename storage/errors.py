@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from storage.records import RunStatus
+from storage.records.runs import RunStatus
 
 
 class LabError(Exception):

@@ -17,7 +17,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # While everything is imported there is nothing to collect.
 gc.disable()
 
-from tests.accounts.people import Someone  # noqa: E402
+from tests.app.accounts.people import Someone  # noqa: E402
 from tests.lab_server import LabServer  # noqa: E402
 
 _LONGEST = ("test_looks", "test_browser", "test_reward_lab", "test_setup")

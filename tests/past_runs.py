@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from storage import runs
-from storage.database import open_database
-from storage.metrics import MetricsWriter
-from storage.records import Progress, RunStatus
-from storage.runs_folder import RunsFolder
+from storage.database import runs
+from storage.database.database import open_database
+from storage.files.lab_folder import RunsFolder
+from storage.metrics.metrics import MetricsWriter
+from storage.records.runs import Progress, RunStatus
 from tests.lab_server import LabServer
 
 _LIFE = (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.COMPLETED)

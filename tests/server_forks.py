@@ -25,8 +25,9 @@ from typing import Any, NoReturn
 
 import psutil
 
-from app.training import worker_process
-from app.worker import boot, fork_server, kernel
+from app.worker import boot, fork_server
+from app.worker.sandbox import kernel
+from app.workers import worker_process
 
 ROOT = Path(__file__).parent.parent
 MAIN = ROOT / "main.py"

@@ -2,9 +2,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
-from app.settings import SETTINGS
+from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.core.settings import SETTINGS
 from benchmarks.presets import page
 
 ROOT = Path(__file__).parent.parent
@@ -77,7 +77,7 @@ def test_the_readme_names_what_can_be_trained() -> None:
 
 
 def test_the_guide_to_environments_shows_real_code() -> None:
-    real = read("app/worker/grid_world.py") + read("app/worker/environments.py")
+    real = read("app/worker/envs/grid_world.py") + read("app/worker/envs/environments.py")
 
     blocks = re.findall(r"```python\n(.*?)```", read("docs/custom-environments.md"), re.S)
 

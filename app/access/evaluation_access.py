@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Protocol
 
 from app.accounts.visitors import Visitor
-from app.events import Event
-from app.training.evaluation import Evaluation, Judging
-from app.training.evaluations import Evaluations
-from app.training.time_machine import Clip
-from storage.records import RunRecord
+from app.core.events import Event
+from app.evaluation.evaluation import Evaluation, Judging
+from app.evaluation.service import Evaluations
+from app.runs.execution.time_machine import Clip
+from storage.records.runs import RunRecord
 
 
 class _Runs(Protocol):

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from app.accounts.directory import Directory
-from app.training.history import History
-from storage.history_records import Facets, HistoryPage
-from storage.records import RunFilter, RunRecord
+from app.runs.history import History
+from storage.records.history import Facets, HistoryPage
+from storage.records.runs import RunFilter, RunRecord
 
 
 class PersonalHistory:

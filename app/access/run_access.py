@@ -7,32 +7,35 @@ from typing import Any
 
 import msgspec
 
-from app.accounts.accounts import Accounts
-from app.accounts.code_policy import CodePolicy
-from app.accounts.disk_use import DiskUse
+from app.access.evaluation_access import PersonalEvaluations
+from app.access.history_access import PersonalHistory
+from app.access.sharing_access import PersonalSharing
+from app.accounts.access.code_policy import CodePolicy
 from app.accounts.errors import HiddenError, OverLimitError
-from app.accounts.personal_evaluations import PersonalEvaluations
-from app.accounts.personal_history import PersonalHistory
-from app.accounts.personal_sharing import PersonalSharing
+from app.accounts.limits.disk_use import DiskUse
 from app.accounts.requests import plain_email
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
-from app.doctor.insight import Insight
-from app.environments.spec import EnvSpec
-from app.errors import InputError
-from app.events import Event
-from app.report.content import Report
-from app.report.gathering import Told, tell_nobody
+from app.analysis.doctor.doctor import Doctor
+from app.analysis.insights.insight import Insight
+from app.analysis.report.content import Report
+from app.analysis.report.gathering import Told, tell_nobody
+from app.analysis.report.reports import Reports
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError
+from app.core.events import Event
+from app.evaluation.service import Evaluations
+from app.run_config.config import RunRequest
+from app.runs.branching import BranchRequest, branch_request, make_branch
+from app.runs.groups import GroupPoint
+from app.runs.service import Trainer
+from app.runs.state.feed import RunFeed
 from app.sharing.sharing import Sharing
-from app.training.branching import BranchRequest, branch_request, make_branch
-from app.training.config import RunRequest
-from app.training.evaluations import Evaluations
-from app.training.feed import RunFeed
-from app.training.groups import GroupPoint
-from app.training.trainer import Trainer
-from storage import metrics
-from storage.curve_records import Curves, View
 from storage.errors import GroupNotFoundError, RunNotFoundError
-from storage.records import (
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.curves import Curves, View
+from storage.records.runs import (
     EventRecord,
     JsonObject,
     Page,
@@ -41,7 +44,6 @@ from storage.records import (
     RunStatus,
     Visibility,
 )
-from storage.run_folder import RunFolder
 
 _MB = 1 << 20
 _LONGEST_NOTE = 1_000
@@ -53,6 +55,8 @@ class Beside:
 
     evaluations: Evaluations
     sharing: Sharing
+    doctor: Doctor
+    reports: Reports
 
 
 class PersonalTrainer:
@@ -74,6 +78,7 @@ class PersonalTrainer:
         self.history = PersonalHistory(trainer.history, accounts.directory, seen=self._seen)
         self.load_changed = trainer.load_changed
         self._trainer = trainer
+        self._doctor, self._reports = beside.doctor, beside.reports
         self._accounts = accounts
         self._directory = accounts.directory
         self._disk = disk
@@ -110,7 +115,7 @@ class PersonalTrainer:
     @property
     def insights_changed(self) -> Event[[str]]:
         """The findings about a run are others; whose id that is tells nobody anything."""
-        return self._trainer.doctor.changed
+        return self._doctor.changed
 
     @property
     def run_deleted(self) -> Event[[str]]:
@@ -359,13 +364,13 @@ class PersonalTrainer:
 
     async def insights(self, run_id: str) -> Sequence[Insight]:
         """Return what the doctor has found, the most important first."""
-        return await self._trainer.doctor.insights(await self.get(run_id))
+        return await self._doctor.insights(await self.get(run_id))
 
     async def report(self, run_id: str, *, told: Told = tell_nobody) -> Report:
         """Return all that there is to say about a run; `told` hears how far it has come."""
         run = await self.get(run_id)
-        insights = await self._trainer.doctor.insights(run)
-        return await self._trainer.reports.make(run, insights, told=told)
+        insights = await self._doctor.insights(run)
+        return await self._reports.make(run, insights, told=told)
 
     def folder(self, run_id: str) -> RunFolder:
         """Return the files of a run that the visitor was given."""

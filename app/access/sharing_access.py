@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from typing import Protocol
 
 from app.accounts.visitors import Visitor
-from app.events import Event
+from app.core.events import Event
 from app.sharing.bundle import Bundle
 from app.sharing.publishing import Parcel, Publication, Wish, check_token
 from app.sharing.pulling import PullWish
 from app.sharing.sharing import Sharing
 from app.sharing.versions import Version
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 
 class _Runs(Protocol):

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from app.storage_thread import StorageThread
-from storage import lab_settings, people
-from storage.account_records import PersonRecord, Registration
+from app.core.storage_thread import StorageThread
+from storage.database.accounts import lab_settings, people
+from storage.records.accounts import PersonRecord, Registration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

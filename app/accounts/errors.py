@@ -3,7 +3,7 @@
 import math
 from http import HTTPStatus
 
-from app.errors import InputError
+from app.core.errors import InputError
 from storage.errors import LabError
 
 

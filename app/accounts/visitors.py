@@ -13,9 +13,9 @@ from app.accounts.errors import (
     NotSignedInError,
     ReadOnlyTokenError,
 )
-from storage.account_records import PersonRecord, Role, TokenScope
 from storage.errors import RunNotFoundError
-from storage.records import RunRecord, Visibility
+from storage.records.accounts import PersonRecord, Role, TokenScope
+from storage.records.runs import RunRecord, Visibility
 
 
 class Pass:

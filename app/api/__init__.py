@@ -2,36 +2,36 @@
 
 from fastapi import FastAPI
 
-from app.api import (
-    admin,
+from app.api import health
+from app.api.accounts import admin, auth, me
+from app.api.catalog import (
     algorithms,
-    artifacts,
-    auth,
-    clips,
-    comparisons,
     custom_environments,
     demonstrations,
     environments,
+    presets,
+    previews,
+    reward_versions,
+    rewards,
+)
+from app.api.runs import (
+    artifacts,
+    clips,
+    comparisons,
     evaluations,
     exports,
     frames,
     groups,
-    health,
     hub,
     imports,
     insights,
-    me,
-    presets,
-    previews,
     publish,
     records,
-    reward_versions,
-    rewards,
     runs,
     streams,
 )
-from app.api.docs import add_docs
-from app.api.errors import EVERYWHERE, add_error_handlers
+from app.api.shared.docs import add_docs
+from app.api.shared.errors import EVERYWHERE, add_error_handlers
 from app.lab import VERSION, Lab
 
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.api.dependencies import TheLab
+from app.api.shared.dependencies import TheLab
 from app.lab import VERSION
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.environments.spec import ActionKind, EnvSpec
+from app.catalog.environments.spec import ActionKind, EnvSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.accounts.visitors import NO_ACCOUNTS
-from app.errors import InputError
+from app.core.errors import InputError
 from app.lab import Lab
 
 

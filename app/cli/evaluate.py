@@ -9,11 +9,11 @@ from app.cli.code import check_may_give_code, read_code
 from app.cli.console import number, say
 from app.cli.parsing import RUN_HELP, make_parser, read_value, settings_from
 from app.cli.progress import bar
+from app.core.settings import SentenceParser
+from app.evaluation.evaluation import EPISODES, Evaluation, Judging
+from app.evaluation.service import EvaluationError
 from app.lab import Lab
-from app.settings import SentenceParser
-from app.training.evaluation import EPISODES, Evaluation, Judging
-from app.training.evaluations import EvaluationError
-from app.training.policies import BEST
+from app.runs.policies import BEST
 
 _FAILED = 1
 

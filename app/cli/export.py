@@ -6,10 +6,10 @@ from pathlib import Path
 from app.cli.console import say, size
 from app.cli.parsing import RUN_HELP, make_parser, settings_from
 from app.cli.reading import lab_to_read
-from app.errors import InputError
-from app.settings import SentenceParser
+from app.core.errors import InputError
+from app.core.settings import SentenceParser
 from app.sharing.bundle import write_bundle
-from storage import events, runs
+from storage.database import events, runs
 from storage.errors import RunNotFoundError
 
 

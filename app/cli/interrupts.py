@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from app.cli.console import say
-from app.tasks import Tasks
+from app.core.tasks import Tasks
 from storage.errors import WrongStateError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

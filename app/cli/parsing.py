@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from app.algorithms.catalogue import CATALOGUE
-from app.errors import InputError
-from app.settings import SentenceParser, Settings, read_settings
+from app.catalog.algorithms.catalogue import CATALOGUE
+from app.core.errors import InputError
+from app.core.settings import SentenceParser, Settings, read_settings
 
 RUN_HELP = "a run: its id, the first characters of it, or latest"
 

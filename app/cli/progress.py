@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from app.cli.console import duration, number, say
-from app.training.feed import RunFeed
-from storage.records import RunRecord, RunStatus
+from app.runs.state.feed import RunFeed
+from storage.records.runs import RunRecord, RunStatus
 
 _EVERY_S = 0.2
 _BAR_WIDTH = 10

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.settings import Settings
-from storage.database import open_database_to_read
+from app.core.settings import Settings
+from storage.database.database import open_database_to_read
 
 
 @contextmanager
 def lab_to_read(settings: Settings) -> Iterator[bool]:
-    """Open the database for `storage.runs` and the like; yield whether there is one.
+    """Open the database for `storage.database.runs` and the like; yield whether there is one.
 
     Raises:
         StorageError: if it can't be read.

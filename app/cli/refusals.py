@@ -1,6 +1,6 @@
 """Why a command did nothing, in one sentence that names the flag."""
 
-from app.errors import SettingsError
+from app.core.errors import SettingsError
 from storage.errors import LabError, StorageError
 
 REFUSALS = (LabError, SettingsError, StorageError)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from app.accounts.auth.secrets import digest
 from app.accounts.requests import plain_email
-from app.accounts.resets import LASTS, new_reset_code
-from app.accounts.secrets import digest
+from app.accounts.users.password_resets import LASTS, new_reset_code
 from app.cli.console import say
 from app.cli.parsing import make_parser, settings_from
-from app.errors import InputError
-from app.settings import SentenceParser
-from storage import audit, people, resets
-from storage.account_records import PersonRecord
-from storage.database import Address, open_database
+from app.core.errors import InputError
+from app.core.settings import SentenceParser
+from storage.database.accounts import audit, people, resets
+from storage.database.database import Address, open_database
+from storage.records.accounts import PersonRecord
 
 CONSOLE = "console"
 """Who did it: somebody at this machine."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from app.cli.console import number, say, table
 from app.cli.parsing import make_parser, read_value, settings_from
 from app.cli.reading import lab_to_read
-from app.errors import InputError, short
-from app.settings import SentenceParser
-from storage import runs
-from storage.records import RunFilter, RunRecord, RunStatus
+from app.core.errors import InputError, short
+from app.core.settings import SentenceParser
+from storage.database import runs
+from storage.records.runs import RunFilter, RunRecord, RunStatus
 
 _MOST = 10_000
 _TITLES = ("run", "status", "environment", "algorithm", "steps", "best mean", "created")

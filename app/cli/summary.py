@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import mean, stdev
 
 from app.cli.console import duration, number, table
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _TITLES = ("run", "seed", "status", "steps", "time", "mean reward", "best")
 

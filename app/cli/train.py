@@ -13,14 +13,14 @@ from app.cli.interrupts import Interrupts
 from app.cli.parsing import make_parser, read_pairs, read_value, settings_from
 from app.cli.progress import show_progress
 from app.cli.summary import summary
-from app.errors import InputError, explain
+from app.core.errors import InputError, explain
+from app.core.settings import SentenceParser
 from app.lab import Lab
-from app.settings import SentenceParser
-from app.training.config import RunRequest
-from app.training.feed import RunFeed
-from app.training.options import OPTIONS
-from app.training.trainer import Trainer
-from storage.records import RunRecord, RunStatus
+from app.run_config.config import RunRequest
+from app.run_config.wrapper_options import OPTIONS
+from app.runs.service import Trainer
+from app.runs.state.feed import RunFeed
+from storage.records.runs import RunRecord, RunStatus
 
 _FAILED = 1
 

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from app.rewards.kinds import WANTED, ClassWanted, CodeKind, Signature, Wanted
-from app.rewards.problems import Problem, Source
+from app.code_check.kinds import WANTED, ClassWanted, CodeKind, Signature, Wanted
+from app.code_check.problems import Problem, Source
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from app.rewards.definitions import inside
-from app.rewards.problems import Problem, Source
+from app.code_check.definitions import inside
+from app.code_check.problems import Problem, Source
 
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _WAYS_OUT = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)

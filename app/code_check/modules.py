@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from app.rewards.problems import Problem, Source
+from app.code_check.problems import Problem, Source
 
 OFFERED = {
     "numpy": "Arrays and the usual functions on them.",

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from app.environments.spec import EnvSpec, ObservationKind
-from app.rewards.kinds import ARGUMENTS
-from app.rewards.problems import Problem, Source
-from app.rewards.undefined import suggestion
+from app.catalog.environments.spec import EnvSpec, ObservationKind
+from app.code_check.kinds import ARGUMENTS
+from app.code_check.problems import Problem, Source
+from app.code_check.undefined import suggestion
 
 _SEEN = ("obs", "next_obs")
 _OF_ARRAYS = frozenset(name for name in dir(np.ndarray) if not name.startswith("_"))

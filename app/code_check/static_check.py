@@ -5,14 +5,14 @@ import threading
 import warnings
 from collections.abc import Callable
 
-from app.environments.spec import EnvSpec
-from app.rewards.definitions import definition_problems
-from app.rewards.flow import flow_problems
-from app.rewards.kinds import CodeKind
-from app.rewards.modules import import_problems
-from app.rewards.observations import observation_problems
-from app.rewards.problems import Problem, Severity, Source
-from app.rewards.undefined import undefined_names
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.definitions import definition_problems
+from app.code_check.flow import flow_problems
+from app.code_check.kinds import CodeKind
+from app.code_check.modules import import_problems
+from app.code_check.observations import observation_problems
+from app.code_check.problems import Problem, Severity, Source
+from app.code_check.undefined import undefined_names
 
 LONGEST = 64 << 10
 """How many bytes code may have."""

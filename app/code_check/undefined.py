@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
-from app.rewards.problems import Problem, Source
+from app.code_check.problems import Problem, Source
 
 _ALWAYS_THERE = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__"}
 _SCOPE_NAMES: dict[type[ast.AST], str] = {

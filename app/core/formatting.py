@@ -6,7 +6,7 @@ from functools import cache
 
 from ruff import find_ruff_bin
 
-from app.errors import InputError
+from app.core.errors import InputError
 
 _LONGEST_S = 5.0
 _AT_ONCE = 2

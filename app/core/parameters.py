@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.errors import InputError, short
+from app.core.errors import InputError, short
 
 _MAX_LAYERS = 8
 

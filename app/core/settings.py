@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import psutil
 
-from app.cli import COMMANDS
-from app.errors import SettingsError
-from app.settings_checks import POSTGRESQL, SQLITE, check
-from storage.account_records import Registration
-from storage.runs_folder import RunsFolder
+from app.core.errors import SettingsError
+from app.core.settings_checks import POSTGRESQL, SQLITE, check
+from storage.files.lab_folder import RunsFolder
+from storage.records.accounts import Registration
 
 _ANY_ADDRESS = {"0.0.0.0", "::"}
 
@@ -325,13 +325,18 @@ _MOST = {
 }
 
 
-def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
+def read_settings(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    commands: Mapping[str, str] = MappingProxyType({}),
+) -> Settings:
     """Combine flags, variables and defaults.
 
     Raises:
         SettingsError: if a value can't be used.
     """
-    flags = vars(_parser().parse_args(arguments))
+    flags = vars(_parser(commands).parse_args(arguments))
     if (command := flags["command"]) != "serve":
         raise SettingsError(f"The command comes first: python main.py {command} --help tells more.")
     values: dict[str, Any] = {}
@@ -354,15 +359,15 @@ class SentenceParser(argparse.ArgumentParser):
         raise SettingsError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
-def _parser() -> argparse.ArgumentParser:
-    others = "\n".join(f"  {name:16}{does}" for name, does in COMMANDS.items())
+def _parser(commands: Mapping[str, str]) -> argparse.ArgumentParser:
+    others = "\n".join(f"  {name:16}{does}" for name, does in commands.items())
     parser = SentenceParser(
         prog="python main.py",
         description="Serve the lab on a web page.",
         epilog=f"Without a web page:\n{others}\nEach has a --help of its own.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = ["serve", *COMMANDS]
+    names = ["serve", *commands]
     parser.add_argument("command", nargs="?", choices=names, default="serve", help="serve or below")
     for setting in SETTINGS:
         if setting.field == "browser":

@@ -4,11 +4,11 @@ import os
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from app.errors import SettingsError
-from storage.account_records import Registration
+from app.core.errors import SettingsError
+from storage.records.accounts import Registration
 
 if TYPE_CHECKING:
-    from app.settings import Settings
+    from app.core.settings import Settings
 
 SQLITE = "sqlite:///"
 POSTGRESQL = "postgresql://"

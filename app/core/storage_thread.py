@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from storage.database import naming_outages
+from storage.database.database import naming_outages
 from storage.errors import DatabaseLockedError, NotWrittenError
 
 P = ParamSpec("P")

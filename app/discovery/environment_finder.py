@@ -12,13 +12,19 @@ from typing import Any
 import msgspec
 
 from app.accounts.visitors import Visitor
-from app.environments.catalogue import CATALOGUE, CUSTOM, get_environment, installed_ids, remember
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
-from app.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
-from app.training.backend import ProtocolError, Received, WorkerGoneError
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from storage.runs_folder import RunsFolder
+from app.catalog.environments.catalogue import (
+    CATALOGUE,
+    CUSTOM,
+    get_environment,
+    installed_ids,
+    remember,
+)
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
+from app.core.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
+from app.protocol import messages, orders
+from app.workers.local_worker import ProtocolError, Received, WorkerGoneError
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
 
 _IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
 _WITHIN_S = 60.0

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
-from app.tasks import Tasks
-from app.training.backend import ProtocolError, WorkerGoneError
-from app.training.pictures import receive_picture
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.workers.local_worker import ProtocolError, WorkerGoneError
+from app.workers.pictures import receive_picture
+from app.workers.pool import WorkerPool
 from storage.errors import LabError
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
 
 _WITHIN_S = 60.0
 

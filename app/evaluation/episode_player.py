@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
-from app.tasks import Tasks
-from app.training.backend import LocalWorker, Piece, ProtocolError, Shown, WorkerGoneError
-from app.training.filmed import Filmed
-from app.training.frames import FrameHub
-from app.training.hanging import check_hanging, crash
-from app.worker import messages, orders
-from app.worker.user_code import EVALUATION_FILE, UserCodeError
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.protocol.user_code import EVALUATION_FILE, UserCodeError
+from app.runs.state.frames import FrameHub
+from app.workers.hanging import check_hanging, crash
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError, Shown, WorkerGoneError
+from app.workers.video import Filmed
 
 _PER_EPISODE_S = 600.0
 _LOOK_AGAIN_S = 0.2

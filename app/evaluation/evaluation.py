@@ -9,13 +9,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from app.comparison.statistics import bootstrap_interval, mean
-from app.errors import CodeError, InputError, short
-from app.rewards.kinds import CodeKind
-from app.rewards.static_check import first_error
-from app.training.beside import SEED
-from app.training.config import MAX_SEED
-from app.worker import messages
+from app.code_check.kinds import CodeKind
+from app.code_check.static_check import first_error
+from app.core.errors import CodeError, InputError, short
+from app.protocol import messages
+from app.run_config.config import MAX_SEED
+from app.runs.execution.periodic_evaluation import SEED
+from app.statistics.estimators import bootstrap_interval, mean
+from app.workers.video import Video
 
 EPISODES = 5
 MAX_EPISODES = 1_000
@@ -71,23 +72,6 @@ class Judging:
         problem = None if self.code is None else first_error(self.code, CodeKind.EVALUATION)
         if problem is not None:
             raise CodeError(problem.message, line=problem.line, field="code")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Video:
-    """The MP4 of some episodes."""
-
-    size: int
-    width: int
-    height: int
-    fps: float
-    seconds: float
-    has_steps: bool = False
-    """Whether it can be walked through step by step."""
-    is_cut: bool = False
-    """Whether the episodes go on after its end."""
-    is_removed: bool = False
-    """Whether newer ones took its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from app.training.backend import LocalWorker, Piece, ProtocolError
-from app.training.evaluation import Evaluation, EvaluationStatus, begin_evolution
-from app.training.evaluation_failure import fail
-from app.training.evaluation_register import EvaluationRegister, UnderWay
-from app.training.filmed import Filmed
-from app.training.time_machine import CLIP_SECONDS, Clip
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.evaluation.evaluation import Evaluation, EvaluationStatus, begin_evolution
+from app.evaluation.failure import fail
+from app.evaluation.register import EvaluationRegister, UnderWay
+from app.protocol import messages, orders
+from app.runs.execution.time_machine import CLIP_SECONDS, Clip
+from app.runs.service import Trainer
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError
+from app.workers.pool import WorkerPool
+from app.workers.video import Filmed
 from storage.errors import WrongStateError
 
 _LEAST_CLIPS = 2

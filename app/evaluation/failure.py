@@ -3,14 +3,14 @@
 import logging
 from dataclasses import replace
 
-from app.errors import InputError
-from app.training.backend import ProtocolError, WorkerGoneError
-from app.training.evaluation import Evaluation, EvaluationStatus
-from app.training.evaluation_register import EvaluationRegister, UnderWay
-from app.training.trainer import Trainer
-from app.worker.user_code import UserCodeError
+from app.core.errors import InputError
+from app.evaluation.evaluation import Evaluation, EvaluationStatus
+from app.evaluation.register import EvaluationRegister, UnderWay
+from app.protocol.user_code import UserCodeError
+from app.runs.service import Trainer
+from app.workers.local_worker import ProtocolError, WorkerGoneError
 from storage.errors import RunNotFoundError, WrongStateError
-from storage.records import EventLevel
+from storage.records.runs import EventLevel
 
 _log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.events import Event
-from app.tasks import Tasks
-from app.training.evaluation import Evaluation, EvaluationStatus, end_evaluation
-from app.training.evaluation_shelf import EvaluationShelf, newest_first
-from app.training.filmed import Filmed
+from app.core.events import Event
+from app.core.tasks import Tasks
+from app.evaluation.evaluation import Evaluation, EvaluationStatus, end_evaluation
+from app.evaluation.shelf import EvaluationShelf, newest_first
+from app.workers.video import Filmed
 from storage.errors import EvaluationNotFoundError, NotWrittenError
 
 _SERVER_ENDED = "The server ended while it was under way. Start it again."

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 
-from app.training.config import RunConfig
-from app.training.evaluation import (
+from app.evaluation.episode_player import Performance
+from app.evaluation.evaluation import (
     Evaluation,
     EvaluationStatus,
     Judging,
@@ -18,16 +18,16 @@ from app.training.evaluation import (
     begin_recording,
     summarise,
 )
-from app.training.evaluation_failure import fail
-from app.training.evaluation_register import EvaluationRegister, UnderWay
-from app.training.evolutions import Evolutions
-from app.training.performance import Performance
-from app.training.policies import check_has_policy, take_policy
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.evaluation.evolution_videos import Evolutions
+from app.evaluation.failure import fail
+from app.evaluation.register import EvaluationRegister, UnderWay
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig
+from app.runs.policies import check_has_policy, take_policy
+from app.runs.service import Trainer
+from app.workers.pool import WorkerPool
 from storage.errors import LabError, WrongStateError
-from storage.records import RunStatus
+from storage.records.runs import RunStatus
 
 MOST_WAITING_PER_RUN = 5
 MOST_WAITING = 20

@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 
 import msgspec
 
-from app.training.evaluation import Evaluation, EvaluationStatus, Video, end_evaluation
-from app.training.filmed import Filmed
-from storage.evaluation_files import EvaluationFiles, folders_with_evaluations_under_way
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from app.evaluation.evaluation import Evaluation, EvaluationStatus, end_evaluation
+from app.workers.video import Filmed, Video
+from storage.files.evaluation_files import EvaluationFiles, folders_with_evaluations_under_way
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
 
 _log = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from app.algorithms.engine import EngineName
-from app.algorithms.schedule import Schedule
-from app.worker import framing
+from app.protocol import framing
+from app.protocol.engine import EngineName
+from app.protocol.schedule import Schedule
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
 """A measured value; None where it isn't finite."""

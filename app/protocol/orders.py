@@ -4,10 +4,10 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from app.algorithms.engine import EngineName
-from app.algorithms.schedule import Schedule
-from app.environments.wrappers import Wrappers
-from app.worker.messages import Action, Change, Count, Message, Text
+from app.protocol.engine import EngineName
+from app.protocol.messages import Action, Change, Count, Message, Text
+from app.protocol.schedule import Schedule
+from app.protocol.wrappers import Wrappers
 
 Setting = float | int | bool | str | tuple[int, ...] | Schedule | None
 """The value of a hyperparameter."""

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from app.worker import framing, messages, orders
+from app.protocol import framing, messages, orders
 
 _CHUNK = 1 << 18
 _PIPE_BROKEN = 0

@@ -17,21 +17,21 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from app.algorithms.catalogue import get_algorithm
-from app.algorithms.engine import EngineName, EngineWish, why_not_fast, why_this_engine
-from app.algorithms.schedule import Schedule
-from app.algorithms.spec import AlgorithmSpec, Value
-from app.environments.catalogue import environment_of_run, get_environment
-from app.environments.envpool import why_no_envpool
-from app.environments.spec import EnvSpec
-from app.environments.wrappers import Wrappers
-from app.errors import CodeError, InputError
-from app.presets.catalogue import presets_for
-from app.presets.spec import Preset, PresetName
-from app.rewards.kinds import CodeKind
-from app.rewards.static_check import LONGEST, first_error
-from app.training.options import read_wrappers
-from app.worker import messages, orders
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.algorithms.spec import AlgorithmSpec, Value
+from app.catalog.environments.catalogue import environment_of_run, get_environment
+from app.catalog.environments.envpool import why_no_envpool
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.presets.catalogue import presets_for
+from app.catalog.presets.spec import Preset, PresetName
+from app.code_check.kinds import CodeKind
+from app.code_check.static_check import LONGEST, first_error
+from app.core.errors import CodeError, InputError
+from app.protocol import messages, orders
+from app.protocol.engine import EngineName, EngineWish, why_not_fast, why_this_engine
+from app.protocol.schedule import Schedule
+from app.protocol.wrappers import Wrappers
+from app.run_config.wrapper_options import read_wrappers
 
 MAX_TIMESTEPS = 1_000_000_000
 MAX_N_ENVS = 64

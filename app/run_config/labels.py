@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-from app.errors import InputError
-from app.training.config import Name, Tags
+from app.core.errors import InputError
+from app.run_config.config import Name, Tags
 
 MAX_NOTES = 65_536
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.algorithms.spec import AlgorithmSpec
-from app.errors import InputError
-from app.parameters import Parameter
-from app.training.config import MAX_TIMESTEPS
-from app.worker import messages
+from app.catalog.algorithms.spec import AlgorithmSpec
+from app.core.errors import InputError
+from app.core.parameters import Parameter
+from app.protocol import messages
+from app.run_config.config import MAX_TIMESTEPS
 
 _TUNABLE = ("learning_rate", "ent_coef", "clip_range")
 _BUDGET = Parameter(

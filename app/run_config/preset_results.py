@@ -1,10 +1,10 @@
 """What may be expected of a run: what its preset reached when it was measured."""
 
-from app.errors import InputError
-from app.presets.catalogue import expectation
-from app.presets.spec import PresetName
-from app.training.config import RunConfig, RunRequest
-from storage.records import JsonObject
+from app.catalog.presets.catalogue import expectation
+from app.catalog.presets.spec import PresetName
+from app.core.errors import InputError
+from app.run_config.config import RunConfig, RunRequest
+from storage.records.runs import JsonObject
 
 _DECISIVE = (
     *("total_timesteps", "n_envs", "hyperparameters", "wrappers", "env_kwargs", "init_from"),

@@ -1,7 +1,7 @@
 """Ask once more for what a run was made of."""
 
-from app.training.config import RunRequest
-from storage.records import JsonObject
+from app.run_config.config import RunRequest
+from storage.records.runs import JsonObject
 
 _KEPT = frozenset(RunRequest.model_fields) - {"seed", "seeds", "name", "tags", "start"}
 

@@ -3,9 +3,9 @@
 import secrets
 from collections.abc import Iterator
 
-from app.algorithms.catalogue import get_algorithm
-from app.errors import InputError, short
-from app.training.config import MAX_NAME, MAX_SEED, RunRequest
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.core.errors import InputError, short
+from app.run_config.config import MAX_NAME, MAX_SEED, RunRequest
 
 MAX_SEEDS = 50
 

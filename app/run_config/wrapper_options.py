@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.algorithms.spec import Hyperparameter
-from app.environments.spec import EnvSpec, ObservationKind
-from app.environments.wrappers import Wrappers
-from app.errors import InputError, UnknownFieldError, short
+from app.catalog.algorithms.spec import Hyperparameter
+from app.catalog.environments.spec import EnvSpec, ObservationKind
+from app.core.errors import InputError, UnknownFieldError, short
+from app.protocol.wrappers import Wrappers
 
 _MAX_RANDOMIZED = 20
 _LARGEST = 1e300

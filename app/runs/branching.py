@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from app.training.backend import WorkerGoneError
-from app.training.config import MAX_NAME, MAX_TIMESTEPS, Name, RewardCode, RunRequest, WholeNumber
-from app.training.forks import weights_of
-from app.training.repeating import request_like
-from app.training.trainer import Trainer
+from app.run_config.config import MAX_NAME, MAX_TIMESTEPS, Name, RewardCode, RunRequest, WholeNumber
+from app.run_config.repeating import request_like
+from app.runs.execution.policy_snapshots import weights_of
+from app.runs.service import Trainer
+from app.workers.local_worker import WorkerGoneError
 from storage.errors import WrongStateError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _HANDED_OUT_WITHIN_S = 60.0
 _SUFFIX = " (other reward)"

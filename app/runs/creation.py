@@ -4,17 +4,17 @@ import asyncio
 import logging
 from typing import Any
 
-from app.environment_finder import EnvironmentFinder
-from app.errors import InputError
-from app.storage_thread import StorageThread
-from app.training.config import RunConfig, RunRequest
-from app.training.journal import Journal
-from app.training.transfer import check_transfer, read_policy
-from storage import runs
-from storage.database import in_one_step
+from app.core.errors import InputError
+from app.core.storage_thread import StorageThread
+from app.discovery.environment_finder import EnvironmentFinder
+from app.run_config.config import RunConfig, RunRequest
+from app.runs.state.journal import Journal
+from app.runs.transfer import check_transfer, read_policy
+from storage.database import runs
+from storage.database.database import in_one_step
 from storage.errors import RunNotFoundError
-from storage.records import EventLevel, RunRecord
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import EventLevel, RunRecord
 
 _log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from app.comparison.bands import band
-from app.comparison.statistics import Array, bootstrap_interval, interquartile_mean
-from storage.records import JsonObject
+from app.statistics.bands import band
+from app.statistics.estimators import Array, bootstrap_interval, interquartile_mean
+from storage.records.runs import JsonObject
 
 GROUP_METRICS = ("timesteps", "mean_reward")
 """What of each line a curve is made of."""

@@ -6,13 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from app.storage_thread import StorageThread
-from app.training.supervisor import larger
-from storage import history, metrics, runs
-from storage.history_records import Facets, HistoryPage
-from storage.records import JsonObject, RunFilter, RunRecord
-from storage.runs_folder import RunsFolder
-from storage.sketches import Sketcher
+from app.core.storage_thread import StorageThread
+from app.runs.execution.supervisor import larger
+from storage.database import history, runs
+from storage.database.sketches import Sketcher
+from storage.files.lab_folder import RunsFolder
+from storage.metrics import metrics
+from storage.records.history import Facets, HistoryPage
+from storage.records.runs import JsonObject, RunFilter, RunRecord
 
 _READERS = 1
 
@@ -34,7 +35,7 @@ class History:
         self._reading = asyncio.Semaphore(_READERS)
 
     async def page(self, wanted: RunFilter, **order: Any) -> HistoryPage:
-        """Return a page of runs; see `storage.history.history_page`."""
+        """Return a page of runs; see `storage.database.history.history_page`."""
         found = await self._storage(history.history_page, wanted, **order)
         entries = tuple(tuple(self.fresh(run) for run in entry) for entry in found.entries)
         return replace(found, entries=entries)

@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.errors import InputError, short
-from app.training.backend import WorkerGoneError
-from app.training.trainer import Trainer
-from app.worker import messages
+from app.core.errors import InputError, short
+from app.protocol import messages
+from app.runs.service import Trainer
+from app.workers.local_worker import WorkerGoneError
 from storage.errors import WrongStateError
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
+from storage.files.run_folder import RunFolder
+from storage.records.runs import RunRecord
 
 BEST = "best"
 """The policy that evaluations beside training liked best."""

@@ -4,22 +4,22 @@ import asyncio
 import logging
 from functools import partial
 
-from app.events import Event
-from app.storage_thread import StorageThread, until_written
-from app.tasks import Tasks
-from app.training import endings
-from app.training.capacity import Capacity, CodeRefusal
-from app.training.config import RunConfig
-from app.training.endings import STOP_WITHIN_S, Ending, StopWish
-from app.training.feed import RunFeed
-from app.training.going_on import go_on
-from app.training.journal import Journal, RunTurns
-from app.training.supervisor import Supervisor, Surroundings
-from storage import runs
-from storage.checkpoint_files import CheckpointFile
+from app.core.events import Event
+from app.core.storage_thread import StorageThread, until_written
+from app.core.tasks import Tasks
+from app.run_config.config import RunConfig
+from app.runs.execution.resume import go_on
+from app.runs.execution.supervisor import Supervisor, Surroundings
+from app.runs.state import endings
+from app.runs.state.capacity import Capacity, CodeRefusal
+from app.runs.state.endings import STOP_WITHIN_S, Ending, StopWish
+from app.runs.state.feed import RunFeed
+from app.runs.state.journal import Journal, RunTurns
+from storage.database import runs
 from storage.errors import NotWrittenError, WrongStateError
-from storage.records import EventLevel, RunRecord, RunStatus
-from storage.runs_folder import RunsFolder
+from storage.files.checkpoint_files import CheckpointFile
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import EventLevel, RunRecord, RunStatus
 
 _FILL_AGAIN_S = 1.0
 

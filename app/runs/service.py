@@ -11,54 +11,46 @@ from uuid import uuid4
 
 import msgspec
 
-from app.algorithms.catalogue import get_algorithm
-from app.doctor.doctor import Doctor
-from app.environment_finder import EnvironmentFinder
-from app.environments.spec import EnvSpec
-from app.errors import InputError
-from app.events import Event
-from app.report.reports import Reports
-from app.settings import Settings
-from app.storage_thread import StorageThread, until_written
-from app.training.backend import HandedOut, WorkerGoneError
-from app.training.capacity import Admission, Capacity
-from app.training.changes import read_change
-from app.training.config import RunRequest
-from app.training.creation import Creation
-from app.training.endings import goes_on_from
-from app.training.feed import RunFeed
-from app.training.filmed import Filmed
-from app.training.forks import keep_fork
-from app.training.groups import GROUP_METRICS, GroupPoint, group_curve
-from app.training.history import History
-from app.training.journal import Journal
-from app.training.queue import TrainingQueue
-from app.training.seeds import MAX_SEEDS, one_request_per_seed
-from app.training.supervisor import Surroundings
-from app.training.time_machine import TimeMachine
-from app.training.trash import Trash
-from app.training.workers import WorkerPool
-from app.worker import messages
-from storage import events, metrics, runs
-from storage.curve_records import Curves, View
-from storage.curves import CurveShelf
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError
+from app.core.events import Event
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread, until_written
+from app.discovery.environment_finder import EnvironmentFinder
+from app.protocol import messages
+from app.run_config.config import RunRequest
+from app.run_config.live_changes import read_change
+from app.run_config.seeds import MAX_SEEDS, one_request_per_seed
+from app.runs.creation import Creation
+from app.runs.execution.policy_snapshots import keep_fork
+from app.runs.execution.supervisor import Surroundings
+from app.runs.execution.time_machine import TimeMachine
+from app.runs.groups import GROUP_METRICS, GroupPoint, group_curve
+from app.runs.history import History
+from app.runs.queue import TrainingQueue
+from app.runs.state.capacity import Admission, Capacity
+from app.runs.state.endings import goes_on_from
+from app.runs.state.feed import RunFeed
+from app.runs.state.journal import Journal
+from app.runs.trash import Trash
+from app.workers.local_worker import HandedOut, WorkerGoneError
+from app.workers.pool import WorkerPool
+from app.workers.video import Filmed
+from storage.database import events, runs
+from storage.database.lineage import family
 from storage.errors import (
     GroupNotFoundError,
     NotWrittenError,
     WrongStateError,
 )
-from storage.fork_files import ForkFiles
-from storage.lineage import family
-from storage.records import (
-    ENDS,
-    EventRecord,
-    Page,
-    RunFilter,
-    RunRecord,
-    RunStatus,
-)
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from storage.files.fork_files import ForkFiles
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.metrics.curves import CurveShelf
+from storage.records.curves import Curves, View
+from storage.records.runs import ENDS, EventRecord, Page, RunFilter, RunRecord, RunStatus
 
 _DISK_THREADS = 4
 _READERS = 2
@@ -76,12 +68,11 @@ class Trainer:
         folder: RunsFolder,
         storage: StorageThread,
         pool: WorkerPool,
+        journal: Journal,
         environments: EnvironmentFinder,
         admission: Admission,
     ) -> None:
-        self._journal = Journal(folder, storage)
-        self.doctor = Doctor(self._journal, folder, storage)
-        self.reports = Reports(folder)
+        self._journal = journal
         self.history = History(folder, storage, fresh=self._fresh)
         self.environments = environments
         self.code_refusal = admission.code_refusal
@@ -158,8 +149,6 @@ class Trainer:
         await self._queue.close()
         await self.time_machine.close()
         await self._trash.close()
-        await self.doctor.close()
-        await self._journal.close()
 
     async def fill(self) -> None:
         """Give free workers to runs that may have them now, after limits were changed."""
@@ -332,11 +321,11 @@ class Trainer:
         return self._fresh(run)
 
     async def find(self, beginning: str) -> RunRecord:
-        """Return the run whose id begins so, or the newest one; see `storage.runs.find_run`."""
+        """Return the run whose id begins so, or the newest one."""
         return self._fresh(await self._storage(runs.find_run, beginning))
 
     async def list(self, wanted: RunFilter, **order: Any) -> Page[RunRecord]:
-        """Return a page of runs with their newest numbers; see `storage.runs.list_runs`."""
+        """Return a page of runs with their newest numbers."""
         page = await self._storage(runs.list_runs, wanted, **order)
         return Page(tuple(self._fresh(run) for run in page.items), page.next)
 
@@ -363,7 +352,7 @@ class Trainer:
             return await asyncio.to_thread(read)
 
     async def family(self, run_id: str) -> Sequence[RunRecord]:
-        """Return a run with all it came of and all that came of those; see `storage.lineage`."""
+        """Return a run with all it came of and all that came of those."""
         return [self._fresh(run) for run in await self._storage(family, run_id)]
 
     async def newest_policy(self, run_id: str) -> HandedOut | None:
@@ -422,7 +411,7 @@ class Trainer:
         return await self._journal.feed(run_id)
 
     async def events(self, run_id: str, **bounds: Any) -> tuple[EventRecord, ...]:
-        """Return a run's event log, newest first; see `storage.events.list_events`."""
+        """Return a run's event log, newest first; see `storage.database.events.list_events`."""
         await self._storage(runs.get_run, run_id)
         return await self._storage(events.list_events, run_id, **bounds)
 

@@ -1,10 +1,10 @@
 """Begin with the policy of another run."""
 
-from app.algorithms.catalogue import get_algorithm
-from app.errors import InputError
-from app.training.config import RunConfig
-from storage.fork_files import ForkFiles
-from storage.run_folder import RunFolder
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.core.errors import InputError
+from app.run_config.config import RunConfig
+from storage.files.fork_files import ForkFiles
+from storage.files.run_folder import RunFolder
 
 
 def check_transfer(config: RunConfig, source: RunConfig) -> None:

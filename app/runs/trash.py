@@ -2,11 +2,11 @@
 
 import asyncio
 
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from storage import runs
-from storage.records import RunRecord
-from storage.runs_folder import RunsFolder
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from storage.database import runs
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import RunRecord
 
 UNDO_WITHIN_S = 10.0
 

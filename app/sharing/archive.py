@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.errors import InputError, short
+from app.core.errors import InputError, short
 from app.sharing.manifest import EVENTS, FORMAT, MANIFEST, SCHEMA, FileEntry, Layout, Manifest
-from storage.run_folder import RunFolder, is_portable
+from storage.files.run_folder import RunFolder, is_portable
 
 LARGEST_BUNDLE = 512 << 20
 """Bytes of a bundle that may be sent to a lab."""

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.errors import InputError
-from app.training.backend import LocalWorker, Piece, ProtocolError, Received, WorkerGoneError
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.core.errors import InputError
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError, Received, WorkerGoneError
+from app.workers.pool import WorkerPool
 
 _WITHIN_S = 120.0
 _LARGEST = 256 << 20

@@ -21,8 +21,8 @@ from app.sharing.manifest import (
     RunEntry,
     versions_here,
 )
-from storage.records import EventRecord, RunRecord
-from storage.run_folder import RunFolder
+from storage.files.run_folder import RunFolder
+from storage.records.runs import EventRecord, RunRecord
 
 _BLOCK = 1 << 18
 _PACKED_ALREADY = (".zip", ".pt", ".mp4", ".gz", ".bin")

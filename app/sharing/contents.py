@@ -12,21 +12,21 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import ValidationError
 
-from app.algorithms.catalogue import get_algorithm
-from app.doctor.findings import Findings
-from app.errors import explain
+from app.analysis.doctor.findings import Findings
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.core.errors import explain
+from app.evaluation.evaluation import Evaluation
+from app.protocol import messages
+from app.protocol.messages import Count, MetricName, Number
+from app.run_config.config import AppliedChange, RunConfig, RunRequest
+from app.run_config.live_changes import read_change
+from app.run_config.repeating import request_like
 from app.sharing.archive import BundleError
 from app.sharing.manifest import EventEntry, Manifest
-from app.training.changes import read_change
-from app.training.config import AppliedChange, RunConfig, RunRequest
-from app.training.evaluation import Evaluation
-from app.training.filmed import LARGEST_REPLAY, LARGEST_VIDEO
-from app.training.repeating import request_like
-from app.worker import messages
-from app.worker.messages import Count, MetricName, Number
-from storage.checkpoint_files import CheckpointFile
-from storage.evaluation_files import EvaluationFiles
-from storage.run_folder import RunFolder
+from app.workers.video import LARGEST_REPLAY, LARGEST_VIDEO
+from storage.files.checkpoint_files import CheckpointFile
+from storage.files.evaluation_files import EvaluationFiles
+from storage.files.run_folder import RunFolder
 
 _LONGEST_LINE = 256 << 10
 _MOST_NAMES = 1_000

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import msgspec
 
-from app.errors import InputError
+from app.core.errors import InputError
+from app.protocol import orders
+from app.run_config.config import RunConfig
+from app.runs.policies import check_code
+from app.runs.service import Trainer
 from app.sharing.asking import NO_ANSWER, make_file
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
-from app.training.config import RunConfig
-from app.training.policies import check_code
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from app.worker import orders
-from storage import metrics
+from app.workers.pool import WorkerPool
 from storage.errors import WrongStateError
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.runs import RunRecord
 
 _LINES_AT_ONCE = 500
 

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.accounts.errors import OverLimitError, TooManyError
-from app.environment_finder import EnvironmentFinder
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.storage_thread import StorageThread
+from app.discovery.environment_finder import EnvironmentFinder
+from app.runs.service import Trainer
 from app.sharing.archive import LARGEST_BUNDLE, BundleError, open_archive
 from app.sharing.contents import Contents, adopt, check_contents, read_request
 from app.sharing.manifest import EventEntry, Manifest
-from app.storage_thread import StorageThread
-from app.training.trainer import Trainer
-from storage import events, runs
-from storage.database import in_one_step
-from storage.records import RunRecord, RunStatus
-from storage.run_folder import RunFolder
-from storage.runs_folder import Arrival, RunsFolder
+from storage.database import events, runs
+from storage.database.database import in_one_step
+from storage.files.lab_folder import Arrival, RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.records.runs import RunRecord, RunStatus
 
 _AT_ONCE = 2
 _BUSY_FOR_S = 30

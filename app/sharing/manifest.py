@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.worker.messages import Count, Number
-from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
+from app.protocol.messages import Count, Number
+from storage.records.runs import EventLevel, EventRecord, RunRecord, RunStatus
 
 SCHEMA = 1
 """The version of the bundle's layout; grows when a reader would have to know."""

@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from app.training.evaluation import Evaluation
-from storage.records import JsonObject, RunRecord
+from app.evaluation.evaluation import Evaluation
+from storage.records.runs import JsonObject, RunRecord
 
 CURVE = "learning_curve.png"
 VIDEO = "replay.mp4"

@@ -2,7 +2,7 @@
 
 import json
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 _SCRIPT = '''"""Play {env_id} with policy.onnx, which lies beside this file.
 

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import msgspec
 
-from app.errors import InputError, short
+from app.core.errors import InputError, short
+from app.core.tasks import Tasks
+from app.evaluation.evaluation import Evaluation, EvaluationStatus
+from app.evaluation.service import Evaluations
+from app.runs.service import Trainer
 from app.sharing import hub
 from app.sharing.hub_orders import Curve, Done, HubFile, Moved, Push
 from app.sharing.model_card import CURVE, SCALING, VIDEO, CardFacts, model_file, write_card
-from app.tasks import Tasks
-from app.training.evaluation import Evaluation, EvaluationStatus
-from app.training.evaluations import Evaluations
-from app.training.trainer import Trainer
-from storage import metrics
 from storage.errors import RunNotFoundError, WrongStateError
-from storage.records import EventLevel, RunRecord
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.runs import EventLevel, RunRecord
 
 _AT_ONCE = 2
 _CURVE_POINTS = 400

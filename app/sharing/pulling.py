@@ -12,22 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from app.accounts.errors import HubNotReachedError
-from app.environment_finder import EnvironmentFinder
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.storage_thread import StorageThread
+from app.discovery.environment_finder import EnvironmentFinder
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig, RunRequest
+from app.runs.service import Trainer
 from app.sharing import hub
 from app.sharing.asking import NO_ANSWER, examine, make_file
 from app.sharing.hub_orders import Failed, Pull, Pulled
 from app.sharing.publishing import Wish
-from app.storage_thread import StorageThread
-from app.training.config import RunConfig, RunRequest
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from storage import runs
-from storage.database import in_one_step
-from storage.records import RunRecord, RunStatus
-from storage.run_folder import RunFolder
-from storage.runs_folder import Arrival, RunsFolder
+from app.workers.pool import WorkerPool
+from storage.database import runs
+from storage.database.database import in_one_step
+from storage.files.lab_folder import Arrival, RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.records.runs import RunRecord, RunStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

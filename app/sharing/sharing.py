@@ -3,21 +3,21 @@
 import asyncio
 from collections.abc import Sequence
 
-from app.environment_finder import EnvironmentFinder
-from app.events import Event
+from app.core.events import Event
+from app.core.storage_thread import StorageThread
+from app.discovery.environment_finder import EnvironmentFinder
+from app.evaluation.service import Evaluations
+from app.runs.service import Trainer
 from app.sharing.bundle import Bundle
 from app.sharing.exports import Exports
 from app.sharing.importing import Imports
 from app.sharing.publishing import Publishing
 from app.sharing.pulling import Pulls
 from app.sharing.versions import Version, pin_version, versions_of
-from app.storage_thread import StorageThread
-from app.training.evaluations import Evaluations
-from app.training.trainer import Trainer
-from app.training.workers import WorkerPool
-from storage import events
-from storage.records import RunRecord
-from storage.runs_folder import RunsFolder
+from app.workers.pool import WorkerPool
+from storage.database import events
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import RunRecord
 
 
 class Sharing:

@@ -4,9 +4,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from app.worker import protobuf as pb
-from storage.curve_records import unfold
-from storage.records import JsonObject
+from app.protocol import protobuf as pb
+from storage.records.curves import unfold
+from storage.records.runs import JsonObject
 
 _FILE_VERSION = "brain.Event:2"
 _NO_SCALARS = frozenset({"n", "timesteps", "vec_steps", "updates", "episode"})

@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from storage.checkpoint_files import CheckpointFile
 from storage.errors import VersionNotFoundError
-from storage.files import Artifact
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
+from storage.files.atomic import Artifact
+from storage.files.checkpoint_files import CheckpointFile
+from storage.files.run_folder import RunFolder
+from storage.records.runs import RunRecord
 
 Kind = Literal["final", "best", "checkpoint"]
 Source = Literal["evaluation", "training"]

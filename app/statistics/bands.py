@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.comparison.statistics import CONFIDENCE, Array, interquartile_mean
+from app.statistics.estimators import CONFIDENCE, Array, interquartile_mean
 
 _RESAMPLES = 1_000
 _SEED = 0

@@ -3,4 +3,4 @@
 from pathlib import Path
 
 ASSETS_URL = "/assets"
-ASSETS_FOLDER = Path(__file__).parent.parent / "assets" / "built"
+ASSETS_FOLDER = Path(__file__).parents[2] / "assets" / "built"

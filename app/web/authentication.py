@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.accounts.accounts import Accounts
 from app.accounts.addresses import network_of
 from app.accounts.errors import (
     AccessError,
@@ -17,12 +16,13 @@ from app.accounts.errors import (
     ReadOnlyTokenError,
     UnknownProxyError,
 )
-from app.accounts.rates import OpenStreams, Rate
+from app.accounts.limits.rates import OpenStreams, Rate
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
-from app.early_answers import refuse_early, send_answer
-from app.session_cookie import read_cookie
-from storage.account_records import TokenScope
+from app.web.early_responses import refuse_early, send_answer
+from app.web.session_cookie import read_cookie
 from storage.errors import NotWrittenError
+from storage.records.accounts import TokenScope
 
 _PUBLIC = frozenset(
     {

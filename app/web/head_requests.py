@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.tasks import Tasks
+from app.core.tasks import Tasks
 
 
 class HeadRequests:

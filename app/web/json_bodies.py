@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.early_answers import refuse_early
+from app.web.early_responses import refuse_early
 
 _LARGEST = 1 << 20
 """What is longer is no JSON that any route takes, and must not be held in memory."""

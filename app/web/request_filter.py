@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.early_answers import refuse_early
+from app.web.early_responses import refuse_early
 
 _LARGEST_BODY = 1 << 20
 _LARGEST_FORM = 16 << 10

@@ -10,10 +10,10 @@ from typing import Any
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp
 
-from app.impatience import protocol_behind
+from app.core.settings import Settings
 from app.lab import Lab
-from app.settings import Settings
-from app.start_checks import refuse
+from app.web.slow_clients import protocol_behind
+from app.web.start_checks import refuse
 from storage.errors import StorageError
 
 RECONNECT_WITHIN_S = 30.0

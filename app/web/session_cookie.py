@@ -3,8 +3,8 @@
 from starlette.requests import HTTPConnection, cookie_parser
 from starlette.responses import Response
 
-from app.accounts.openid import FINISHED_WITHIN_S
-from app.accounts.signing_in import SESSION_LASTS, Caller
+from app.accounts.auth.openid import FINISHED_WITHIN_S
+from app.accounts.auth.sign_in import SESSION_LASTS, Caller
 
 _NAME = "lab_session"
 _SAFE_NAME = "__Host-lab_session"

@@ -4,19 +4,19 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from app.errors import SettingsError
-from app.settings import Settings, read_settings
+from app.core.errors import SettingsError
+from app.core.settings import Settings, read_settings
 
 _REFUSED = 2
 
 
-def settings_or_exit(arguments: Sequence[str]) -> Settings:
+def settings_or_exit(arguments: Sequence[str], commands: Mapping[str, str]) -> Settings:
     """Return settings that work here, or say in one sentence why not and exit with 2."""
     try:
-        settings = read_settings(arguments, os.environ)
+        settings = read_settings(arguments, os.environ, commands=commands)
         _check_port(settings)
     except SettingsError as error:
         refuse(str(error))

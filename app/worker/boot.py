@@ -21,11 +21,10 @@ def main() -> None:
     sys.path.insert(0, root)
 
     # Packages are found by listing their parent, which the lock-down forbids: import them now.
-    import app.algorithms
-    import app.environments
+    import app.protocol
     import app.worker
 
-    packages = [*app.worker.__path__, *app.environments.__path__, *app.algorithms.__path__]
+    packages = [*app.worker.__path__, *app.protocol.__path__]
     if sys.argv[1] == "fork-server":
         from app.worker import fork_server
 
@@ -59,15 +58,16 @@ def give_way(autogroup: int | None) -> None:
 
 def run_worker(frames: int, packages: Sequence[str], *, memory_mb: int) -> None:
     """Lock this process down, say so on the descriptor `frames`, do one job and end."""
-    from app.worker import framing, sandbox
+    from app.protocol import framing
+    from app.worker.sandbox import lockdown
 
-    layers = sandbox.lock_down(packages, memory_mb=memory_mb)
+    layers = lockdown.lock_down(packages, memory_mb=memory_mb)
     locked = json.dumps({"t": "locked", "layers": layers}).encode()
     framing.write(frames, framing.pack(framing.JSON, locked))
 
-    from app.worker import session
+    from app.worker import jobs
 
-    session.serve(frames)
+    jobs.serve(frames)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ import tempfile
 from collections.abc import Sequence
 from typing import NoReturn
 
-from app.worker import boot, kernel, sandbox
-from app.worker.fork_protocol import NOT_ALONE, PID, REQUEST
+from app.protocol.fork_protocol import NOT_ALONE, PID, REQUEST
+from app.worker import boot
+from app.worker.sandbox import kernel, lockdown
 
 WORKER_NAME = "rl-lab-worker"
 """What lists of processes show."""
@@ -36,7 +37,7 @@ def serve(packages: Sequence[str]) -> None:
     lab = os.getppid()
     kernel.name_process("rl-lab-fork")
     autogroup = boot.open_autogroup()
-    sandbox.restrict_fork_server(packages)
+    lockdown.restrict_fork_server(packages)
     import_everything()
     # Not before: the lab waits for the imports.
     boot.give_way(autogroup)

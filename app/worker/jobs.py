@@ -5,11 +5,12 @@ import sys
 import tempfile
 import traceback
 
-from app.worker import framing, messages, orders
-from app.worker.channel import Channel, Control, read_file
+from app.protocol import framing, messages, orders
+from app.protocol.pipe import Channel, Control, read_file
+from app.protocol.user_code import ENVIRONMENT_FILE, UserCodeError
 from app.worker.compiler import import_torch
-from app.worker.user_code import ENVIRONMENT_FILE, UserCodeError, explain
-from app.worker.user_code_guard import look_after_code
+from app.worker.user_code.guard import look_after_code
+from app.worker.user_code.loader import explain
 
 _WITH_TORCH = (
     orders.Train,
@@ -53,7 +54,7 @@ def _register_environment(job: orders.Command) -> None:
     """Make the environment known that came with the job, if one did."""
     played = _played(job)
     if played is not None and played.env_code is not None:
-        from app.worker import custom
+        from app.worker.envs import custom
 
         custom.register(played.env_id, played.env_code)
 
@@ -72,32 +73,32 @@ def _played(
 def _run(job: orders.Command, channel: Channel, control: Control, file: bytes | None) -> None:
     match job:
         case orders.Train():
-            from app.worker.train import Beginning, train
+            from app.worker.training.train import Beginning, train
 
             begin = Beginning(checkpoint=file) if job.resume else Beginning(policy=file)
             train(job, channel, control, begin)
         case orders.View():
-            from app.worker.view import view
+            from app.worker.evaluation.live_view import view
 
             view(job, channel, control)
         case orders.Evaluate():
-            from app.worker.evaluate import evaluate
+            from app.worker.evaluation.evaluate import evaluate
 
             evaluate(job, channel, control)
         case orders.Clip():
-            from app.worker.clip import clip
+            from app.worker.evaluation.clips import clip
 
             clip(job, channel, control)
         case orders.Examine():
-            from app.worker.adopting import examine
+            from app.worker.models.hub_policy import examine
 
             examine(file or b"", channel)
         case orders.Adopt():
-            from app.worker.adopting import adopt
+            from app.worker.models.hub_policy import adopt
 
             adopt(job, file or b"", channel)
         case orders.Export():
-            from app.worker.onnx_export import export
+            from app.worker.export.onnx_export import export
 
             export(job, file or b"", channel)
         case _:
@@ -109,15 +110,15 @@ def _run_without_policy(
 ) -> None:
     match job:
         case orders.Evolve():
-            from app.worker.evolution import evolve
+            from app.worker.evaluation.evolution_video import evolve
 
             evolve(job, file or b"", channel)
         case orders.Shrink():
-            from app.worker.avatar import shrink
+            from app.worker.checks.avatar import shrink
 
             shrink(job, file or b"", channel)
         case orders.CheckReward():
-            from app.worker.check_reward import check_reward
+            from app.worker.checks.check_reward import check_reward
 
             check_reward(job, file or b"", channel)
         case _:
@@ -127,27 +128,27 @@ def _run_without_policy(
 def _look_at_environment(job: orders.Command, channel: Channel, control: Control) -> None:
     match job:
         case orders.Picture():
-            from app.worker.picture import picture
+            from app.worker.envs.picture import picture
 
             picture(job, channel)
         case orders.TryOut():
-            from app.worker.trying_out import try_out
+            from app.worker.tryout.tryout import try_out
 
             try_out(job, channel, control)
         case orders.Record():
-            from app.worker.record import record
+            from app.worker.trajectories.record import record
 
             record(job, channel)
         case orders.Describe():
-            from app.worker.describe import describe
+            from app.worker.envs.describe import describe
 
             channel.send(describe(job))
         case orders.Inspect():
-            from app.worker.inspect_environment import inspect_environment
+            from app.worker.checks.inspect_environment import inspect_environment
 
             inspect_environment(job, channel)
         case orders.CheckSandbox():
-            from app.worker.canary import open_doors
+            from app.worker.sandbox.canary import open_doors
 
             doors = open_doors(job.canary, job.lab_pid, job.memory_mb)
             channel.send(messages.Doors(open=tuple(doors)))

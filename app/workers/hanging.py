@@ -2,9 +2,8 @@
 
 import asyncio
 
-from app.training.backend import LocalWorker, Received, WorkerGoneError
-from app.worker.user_code import HangingError, UserCodeError
-from app.worker.watchdog import crashed_place, hanging_place
+from app.protocol.user_code import HangingError, UserCodeError, crashed_place, hanging_place
+from app.workers.local_worker import LocalWorker, Received, WorkerGoneError
 
 _LOOK_EVERY_S = 0.5
 

@@ -11,10 +11,10 @@ from signal import SIGINT, SIGKILL, SIGSYS, SIGTERM, Signals
 import msgspec
 import psutil
 
-from app.tasks import Tasks
-from app.training.worker_process import ForkError, WorkerProcess, start_process
-from app.worker import framing, messages, orders
-from app.worker.channel import file_frames
+from app.core.tasks import Tasks
+from app.protocol import framing, messages, orders
+from app.protocol.pipe import file_frames
+from app.workers.worker_process import ForkError, WorkerProcess, start_process
 
 FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
 """How a worker ends that the system or a person has ended."""

@@ -1,7 +1,7 @@
 """Take a picture from a worker."""
 
-from app.training.backend import LocalWorker, Piece, ProtocolError
-from app.worker import messages
+from app.protocol import messages
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError
 
 _LARGEST = 4 << 20
 

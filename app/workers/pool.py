@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.training.backend import LocalWorker, ProtocolError
-from app.training.helper_slots import HelperSlots
-from app.worker import messages
+from app.protocol import messages
+from app.workers.local_worker import LocalWorker, ProtocolError
+from app.workers.side_slots import HelperSlots
 
 _LOCKED_WITHIN_S = 120.0
 

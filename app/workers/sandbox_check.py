@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.worker import messages, orders
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
 
 _MEMORY_MB = 512
 _WITHIN_S = 120.0

@@ -5,14 +5,30 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.training.backend import Piece, ProtocolError
-from app.training.evaluation import Video
-from app.worker import messages
+from app.protocol import messages
+from app.workers.local_worker import Piece, ProtocolError
 
 LARGEST_VIDEO = 64 << 20
 LARGEST_REPLAY = 16 << 20
 
 _REPLAYS = msgspec.json.Decoder(messages.Replay)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    """The MP4 of some episodes."""
+
+    size: int
+    width: int
+    height: int
+    fps: float
+    seconds: float
+    has_steps: bool = False
+    """Whether it can be walked through step by step."""
+    is_cut: bool = False
+    """Whether the episodes go on after its end."""
+    is_removed: bool = False
+    """Whether newer ones took its place."""
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ import sys
 from asyncio import IncompleteReadError, StreamReader, StreamReaderProtocol, StreamWriter
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import IO, Protocol
 
-from app.tasks import Tasks
-from app.worker import boot_path
-from app.worker.fork_protocol import NOT_ALONE, PID, REQUEST
+from app.core.tasks import Tasks
+from app.protocol.fork_protocol import NOT_ALONE, PID, REQUEST
 
 _READ_LIMIT = 1 << 20
 _PR_SET_CHILD_SUBREAPER = 36
@@ -24,6 +24,11 @@ _FORK_WITHIN_S = 120.0
 _END_WITHIN_S = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+def boot_path() -> Path:
+    """Return the file that a worker process starts with: nothing of it is imported here."""
+    return Path(__file__).parents[1] / "worker" / "boot.py"
 
 
 class ForkError(Exception):

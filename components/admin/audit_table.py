@@ -2,11 +2,11 @@
 
 from nicegui import ui
 
-from app.accounts.administration import Administration
+from app.accounts.users.administration import Administration
 from app.accounts.visitors import Visitor
-from components.refusal import Refusal
-from components.table import Table
-from components.times import moment
+from components.base.refusal import Refusal
+from components.base.table import Table
+from components.base.times import moment
 
 _PER_PART = 50
 _MOST = 500

@@ -5,18 +5,18 @@ from typing import Any
 
 from nicegui import ui
 
-from app.accounts.administration import Administration
 from app.accounts.errors import AccessError
 from app.accounts.requests import PersonChanges
-from app.accounts.resets import Resets
+from app.accounts.users.administration import Administration
+from app.accounts.users.password_resets import Resets
 from app.accounts.visitors import Visitor
-from components.addresses import this_server
-from components.buttons import quiet_button
-from components.refusal import Refusal
-from components.sizes import megabytes, read_limit
-from components.table import Table
-from components.times import moment
-from storage.account_records import PersonRecord, Role
+from components.admin.addresses import this_server
+from components.base.buttons import quiet_button
+from components.base.refusal import Refusal
+from components.base.sizes import megabytes, read_limit
+from components.base.table import Table
+from components.base.times import moment
+from storage.records.accounts import PersonRecord, Role
 
 _INPUT = "dense outlined hide-bottom-space"
 

@@ -4,9 +4,9 @@ from typing import TypeVar
 
 from nicegui import ui
 
-from app.algorithms.cards import CARDS
-from app.environments.spec import EnvSpec
-from app.glossary import explanation
+from app.catalog.algorithms.cards import CARDS
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.glossary import explanation
 
 Field = TypeVar("Field", bound=ui.element)
 

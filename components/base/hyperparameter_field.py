@@ -8,12 +8,12 @@ from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 from nicegui.elements.mixins.value_element import ValueElement
 
-from app.algorithms.schedule import Schedule, read_schedule
-from app.algorithms.spec import Hyperparameter
-from app.errors import InputError
-from app.parameters import Parameter
-from components.explain import with_hint
-from components.schedule_curve import ScheduleCurve
+from app.catalog.algorithms.spec import Hyperparameter
+from app.core.errors import InputError
+from app.core.parameters import Parameter
+from app.protocol.schedule import Schedule, read_schedule
+from components.base.explain import with_hint
+from components.base.schedule_curve import ScheduleCurve
 
 Field = TypeVar("Field", bound=ValidationElement[Any])
 

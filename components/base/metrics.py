@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
-from components.explain import Explained, explained
-from components.live_value import LiveText
-from storage.records import JsonObject
+from app.catalog.environments.spec import EnvSpec
+from components.base.explain import Explained, explained
+from components.base.live_value import LiveText
+from storage.records.runs import JsonObject
 
 NOT_MEASURED = "-"
 

@@ -2,9 +2,9 @@
 
 from nicegui import ui
 
-from components.live_value import LiveBar, LiveText
-from components.metrics import NOT_MEASURED
-from storage.records import RunRecord, RunStatus
+from components.base.live_value import LiveBar, LiveText
+from components.base.metrics import NOT_MEASURED
+from storage.records.runs import RunRecord, RunStatus
 
 
 class ProgressBar:

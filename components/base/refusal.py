@@ -6,7 +6,7 @@ from typing import TypeVar
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.errors import explain
+from app.core.errors import explain
 from storage.errors import LabError
 
 T = TypeVar("T")

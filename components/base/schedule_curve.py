@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from app.algorithms.schedule import Schedule
+from app.protocol.schedule import Schedule
 
 _WIDTH, _HEIGHT, _MARGIN = 96, 24, 2
 

@@ -1,6 +1,6 @@
 """How pages write sizes and read limits."""
 
-from app.errors import InputError
+from app.core.errors import InputError
 
 _MB = 1 << 20
 _GB = 1 << 30

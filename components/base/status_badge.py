@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from storage.records import RunStatus
+from storage.records.runs import RunStatus
 
 _TONES = {
     RunStatus.STARTING: "is-live",

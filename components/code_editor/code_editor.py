@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from app.assets import ASSETS_FOLDER
-from app.errors import InputError
-from app.formatting import format_python
-from app.rewards.words import Word
+from app.authoring.rewards.completions import Word
+from app.core.errors import InputError
+from app.core.formatting import format_python
+from app.web.assets import ASSETS_FOLDER
 
 # Touching the built-in editor registers the CodeMirror module that the script imports.
 _CODE_MIRROR = ui.codemirror

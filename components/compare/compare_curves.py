@@ -8,15 +8,15 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from app.accounts.errors import AccessError
-from app.comparison.entries import Entry
-from app.comparison.lines import Line
-from app.environments.catalogue import environment_of_run
-from app.glossary import TERMS, explanation
-from components.chart_list import CHARTS
-from components.curves import AXIS_LABELS
-from storage.curve_records import AXES, View, unfold
+from app.analysis.comparison.entries import Entry
+from app.analysis.comparison.lines import Line
+from app.catalog.environments.catalogue import environment_of_run
+from app.catalog.glossary import TERMS, explanation
+from components.run.chart_list import CHARTS
+from components.run.curves import AXIS_LABELS
 from storage.errors import RunNotFoundError
-from storage.records import JsonObject
+from storage.records.curves import AXES, View, unfold
+from storage.records.runs import JsonObject
 
 # Touching the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart
@@ -68,7 +68,7 @@ class Looks(Protocol):
         """Return how far an axis goes."""
 
 
-class CompareCurves(ui.element, component="compare_curves.js", dependencies=["curves.js"]):
+class CompareCurves(ui.element, component="compare_curves.js", dependencies=["../run/curves.js"]):
     """One chart per metric; each entry keeps its colour."""
 
     def __init__(self, view: CurveView, *, looks: Looks) -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 from nicegui import ui
 
-from app.comparison.comparing import Comparison
-from app.comparison.differences import Difference, code_difference, has_own_reward
-from app.comparison.entries import Entry
-from app.comparison.numbers import Measured, Numbers
-from app.comparison.verdicts import METHOD
-from components.compared_runs import SERIES
-from components.metrics import NOT_MEASURED, format_number
-from components.panel import EmptyState
-from components.progress import format_seconds_of
-from components.table import Table
+from app.analysis.comparison.comparing import Comparison
+from app.analysis.comparison.conclusions import METHOD
+from app.analysis.comparison.differences import Difference, code_difference, has_own_reward
+from app.analysis.comparison.entries import Entry
+from app.analysis.comparison.numbers import Measured, Numbers
+from components.base.metrics import NOT_MEASURED, format_number
+from components.base.panel import EmptyState
+from components.base.progress import format_seconds_of
+from components.base.table import Table
+from components.compare.compared_runs import SERIES
 
 _NUMBER = "lab-mono is-number"
 

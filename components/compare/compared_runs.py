@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from app.comparison.entries import Entry, Missing
-from components.buttons import compact_button
-from components.metrics import format_number
-from components.steady_rows import SteadyRows
-from storage.records import RunRecord
+from app.analysis.comparison.entries import Entry, Missing
+from components.base.buttons import compact_button
+from components.base.metrics import format_number
+from components.base.steady_rows import SteadyRows
+from storage.records.runs import RunRecord
 
 SERIES = 5
 """How many colours there are; more runs have the same ones, dashed."""

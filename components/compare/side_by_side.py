@@ -4,20 +4,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.comparison.entries import Entry
-from app.comparison.numbers import final_reward
-from app.training.beside import SEED
-from app.training.evaluation import Evaluation, Judging
-from components.buttons import compact_button
-from components.evaluation_video import video_url
-from components.metrics import format_number
-from components.panel import EmptyState
-from components.refusal import Refusal
-from storage.curve_records import AXES, Curves, View
+from app.analysis.comparison.entries import Entry
+from app.analysis.comparison.numbers import final_reward
+from app.evaluation.evaluation import Evaluation, Judging
+from app.runs.execution.periodic_evaluation import SEED
+from components.base.buttons import compact_button
+from components.base.metrics import format_number
+from components.base.panel import EmptyState
+from components.base.refusal import Refusal
+from components.evaluation.evaluation_video import video_url
 from storage.errors import LabError, RunNotFoundError
-from storage.records import JsonObject, RunRecord
+from storage.records.curves import AXES, Curves, View
+from storage.records.runs import JsonObject, RunRecord
 
 _Look = Callable[[str, View], Awaitable[Curves]]
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from app.environments.spec import EnvSpec, ObservationKind
+from app.catalog.environments.spec import EnvSpec, ObservationKind
 
 
 def picture_address(spec: EnvSpec) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
-from app.worker import messages
-from components.buttons import quiet_button
+from app.protocol import messages
+from components.base.buttons import quiet_button
 
 _WORDS = {"ok": "fine", "warning": "look at this", "error": "mend this"}
 _TITLES = {"repeats": "repeats itself", "gymnasium": "Gymnasium's checker"}

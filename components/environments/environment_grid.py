@@ -6,11 +6,15 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from app.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, choices
-from app.environments.spec import Difficulty, EnvSpec
-from components.buttons import quiet_button
-from components.environment_facts import action_words, observation_words, picture_address
-from components.panel import EmptyState
+from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, choices
+from app.catalog.environments.spec import Difficulty, EnvSpec
+from components.base.buttons import quiet_button
+from components.base.panel import EmptyState
+from components.environments.environment_facts import (
+    action_words,
+    observation_words,
+    picture_address,
+)
 
 _LABELS = {
     "family": "Family",

@@ -6,9 +6,9 @@ from typing import Literal
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec, ObservationKind
-from app.training.evaluation import Evaluation
-from components.buttons import quiet_button
+from app.catalog.environments.spec import EnvSpec, ObservationKind
+from app.evaluation.evaluation import Evaluation
+from components.base.buttons import quiet_button
 
 # Touching the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart

@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.rewards.kinds import CodeKind
-from app.rewards.problems import Problem
-from app.rewards.static_check import check
-from app.rewards.words import Word
-from app.training.evaluation import EvaluationStatus
-from components.buttons import primary_button, quiet_button
-from components.code_editor import UNSCALED, CodeEditor
-from components.evaluation_desk import EvaluationDesk
-from components.panel import heading
-from components.refusal import Refusal
+from app.authoring.rewards.completions import Word
+from app.code_check.kinds import CodeKind
+from app.code_check.problems import Problem
+from app.code_check.static_check import check
+from app.evaluation.evaluation import EvaluationStatus
+from components.base.buttons import primary_button, quiet_button
+from components.base.panel import heading
+from components.base.refusal import Refusal
+from components.code_editor.code_editor import UNSCALED, CodeEditor
+from components.evaluation.evaluation_desk import EvaluationDesk
 
 _EXAMPLE = '''def evaluate(episode):
     """Say numbers of a whole episode; the test shows their means."""

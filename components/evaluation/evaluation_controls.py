@@ -2,12 +2,12 @@
 
 from nicegui import ui
 
-from app.training.evaluation import EPISODES, Evaluation, EvaluationStatus
-from app.training.feed import RunFeed
-from components.evaluation_code import EvaluationCode
-from components.evaluation_desk import EvaluationDesk
-from components.hyperparameter_field import number_input, read_whole
-from components.refusal import Refusal
+from app.evaluation.evaluation import EPISODES, Evaluation, EvaluationStatus
+from app.runs.state.feed import RunFeed
+from components.base.hyperparameter_field import number_input, read_whole
+from components.base.refusal import Refusal
+from components.evaluation.evaluation_code import EvaluationCode
+from components.evaluation.evaluation_desk import EvaluationDesk
 
 _MOST_EPISODES = 100
 

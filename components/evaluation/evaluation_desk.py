@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.access.evaluation_access import PersonalEvaluations
 from app.accounts.errors import AccessError
-from app.accounts.personal_evaluations import PersonalEvaluations
-from app.environments.catalogue import environment_of_run
-from app.environments.spec import EnvSpec
-from app.training.evaluation import Evaluation, EvaluationStatus, Judging
-from app.training.feed import RunFeed
+from app.catalog.environments.catalogue import environment_of_run
+from app.catalog.environments.spec import EnvSpec
+from app.evaluation.evaluation import Evaluation, EvaluationStatus, Judging
+from app.runs.state.feed import RunFeed
 from storage.errors import LabError, RunNotFoundError
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 _STAYS_ON_STAGE = timedelta(minutes=5)
 """So long a visitor who comes later finds a test's video on stage although the run trains."""

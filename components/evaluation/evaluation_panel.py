@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from app.training.evaluation import Evaluation, EvaluationStatus
-from components.buttons import quiet_button
-from components.evaluation_chart import Plane, chart_with_downloads
-from components.evaluation_desk import EvaluationDesk
-from components.evaluation_video import moments_words, video_url
-from components.metrics import NOT_MEASURED, format_number
-from components.panel import EmptyState
-from components.steady_rows import SteadyRows
-from components.times import moment
+from app.evaluation.evaluation import Evaluation, EvaluationStatus
+from components.base.buttons import quiet_button
+from components.base.metrics import NOT_MEASURED, format_number
+from components.base.panel import EmptyState
+from components.base.steady_rows import SteadyRows
+from components.base.times import moment
+from components.evaluation.evaluation_chart import Plane, chart_with_downloads
+from components.evaluation.evaluation_desk import EvaluationDesk
+from components.evaluation.evaluation_video import moments_words, video_url
 
 _SHOWN = 8
 _CELLS = ("Mean return", "Median", "Length", "Ended")

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from app.training.evaluation import Evaluation
-from components.buttons import quiet_button
-from components.metrics import format_number
-from components.replay import Replay
-from storage.records import RunRecord
+from app.evaluation.evaluation import Evaluation
+from components.base.buttons import quiet_button
+from components.base.metrics import format_number
+from components.evaluation.replay import Replay
+from storage.records.runs import RunRecord
 
 
 class EvaluationVideo:

@@ -2,10 +2,10 @@
 
 from nicegui import ui
 
-from app.environments.catalogue import environment_of_run
-from app.environments.spec import ActionKind
-from app.training.evaluation import Evaluation
-from storage.records import RunRecord
+from app.catalog.environments.catalogue import environment_of_run
+from app.catalog.environments.spec import ActionKind
+from app.evaluation.evaluation import Evaluation
+from storage.records.runs import RunRecord
 
 
 class Replay(ui.element, component="replay.js"):

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
+from app.access.evaluation_access import PersonalEvaluations
 from app.accounts.errors import AccessError
-from app.accounts.personal_evaluations import PersonalEvaluations
-from app.training.feed import RunFeed
-from app.training.time_machine import Clip
-from components.evaluation_desk import EvaluationDesk
-from storage.curve_records import AXES, Curves, View
+from app.runs.execution.time_machine import Clip
+from app.runs.state.feed import RunFeed
+from components.evaluation.evaluation_desk import EvaluationDesk
 from storage.errors import RunNotFoundError
-from storage.records import JsonObject
+from storage.records.curves import AXES, Curves, View
+from storage.records.runs import JsonObject
 
 _Look = Callable[[str, View], Awaitable[Curves]]
 

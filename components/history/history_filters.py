@@ -6,10 +6,10 @@ from typing import Any
 
 from nicegui import ui
 
-from components.buttons import compact_button
-from components.history_view import HistoryView
-from storage.history_records import Facets
-from storage.records import RunStatus
+from components.base.buttons import compact_button
+from components.history.history_view import HistoryView
+from storage.records.history import Facets
+from storage.records.runs import RunStatus
 
 _INPUT = "dense outlined hide-bottom-space"
 _TYPED_WITHIN_MS = 250

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from storage.history_records import SORTABLE
-from storage.records import RunFilter, RunStatus
+from storage.records.history import SORTABLE
+from storage.records.runs import RunFilter, RunStatus
 
 NEWEST_FIRST = "-created_at"
 ARCHIVED = {"": False, "true": True, "all": None}

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.errors import InputError, explain
-from app.training.config import MAX_NAME
-from app.training.labels import MAX_NOTES, RunLabels
-from components.buttons import primary_button, quiet_button
-from components.dialogs import answer_to
-from storage.records import RunRecord
+from app.core.errors import InputError, explain
+from app.run_config.config import MAX_NAME
+from app.run_config.labels import MAX_NOTES, RunLabels
+from components.base.buttons import primary_button, quiet_button
+from components.base.dialogs import answer_to
+from storage.records.runs import RunRecord
 
 Labels = dict[str, RunLabels]
 """What is to be written on which run."""

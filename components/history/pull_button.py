@@ -4,12 +4,12 @@ from typing import Any
 
 from nicegui import ui
 
-from app.accounts.personal_sharing import PersonalSharing
+from app.access.sharing_access import PersonalSharing
 from app.accounts.visitors import Visitor
 from app.sharing.pulling import PullWish
-from components.buttons import compact_button, primary_button, quiet_button
-from components.dialogs import answer_to
-from components.refusal import Refusal
+from components.base.buttons import compact_button, primary_button, quiet_button
+from components.base.dialogs import answer_to
+from components.base.refusal import Refusal
 
 
 class PullButton:

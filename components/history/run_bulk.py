@@ -5,14 +5,14 @@ from functools import partial
 
 from nicegui import ui
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.training.labels import RunLabels
-from components.label_dialogs import Labels, ask_for_name, ask_for_note, ask_for_tags
-from components.refusal import Refusal
-from components.share_dialog import ask_for_readers
-from components.undo_bar import UndoBar
+from app.access.run_access import PersonalTrainer
+from app.run_config.labels import RunLabels
+from components.base.refusal import Refusal
+from components.history.label_dialogs import Labels, ask_for_name, ask_for_note, ask_for_tags
+from components.history.undo_bar import UndoBar
+from components.run.share_dialog import ask_for_readers
 from storage.errors import LabError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _SHOWN_PROBLEMS = 3
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from nicegui import ui
 
-from components.live_value import LiveText
-from components.metrics import format_number
-from components.panel import EmptyState
-from components.status_badge import StatusBadge
-from storage.records import RunRecord
+from components.base.live_value import LiveText
+from components.base.metrics import format_number
+from components.base.panel import EmptyState
+from components.base.status_badge import StatusBadge
+from storage.records.runs import RunRecord
 
 
 class RunList:

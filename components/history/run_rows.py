@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from app.training.groups import typical
-from components.metrics import format_number
-from components.progress import format_seconds, format_seconds_of
-from components.sparkline import sparkline
-from components.status_badge import tone
-from components.times import moment
-from storage.records import RunRecord, RunStatus
+from app.runs.groups import typical
+from components.base.metrics import format_number
+from components.base.progress import format_seconds, format_seconds_of
+from components.base.status_badge import tone
+from components.base.times import moment
+from components.history.sparkline import sparkline
+from storage.records.runs import RunRecord, RunStatus
 
 Row = dict[str, Any]
 Words = Callable[[RunRecord], Row]

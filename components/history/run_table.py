@@ -7,8 +7,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from components.run_rows import Row
-from storage.history_records import SORTABLE, HistoryPage
+from components.history.run_rows import Row
+from storage.records.history import SORTABLE, HistoryPage
 
 _ACTIONS = ("rename", "tag", "note", "archive", "unarchive", "share", "delete")
 _MOST_SELECTED = 2_500

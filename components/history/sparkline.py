@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from components.metrics import format_number
-from storage.records import Sketch
+from components.base.metrics import format_number
+from storage.records.runs import Sketch
 
 WIDTH, HEIGHT = 96, 24
 _MARGIN = 2

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.training.trash import UNDO_WITHIN_S
-from components.buttons import quiet_button
-from storage.records import RunRecord
+from app.runs.trash import UNDO_WITHIN_S
+from components.base.buttons import quiet_button
+from storage.records.runs import RunRecord
 
 
 class UndoBar:

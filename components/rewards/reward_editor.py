@@ -6,19 +6,19 @@ from typing import Any, Protocol
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
-from app.rewards.problems import Problem
-from app.rewards.report import RewardReport
-from app.rewards.templates.catalogue import templates_for
-from app.rewards.words import words_of
-from components.buttons import compact_button
-from components.code_editor import CodeEditor, Handlers
-from components.explain import explained
-from components.refusal import Refusal
-from components.reward_results import RewardResults
+from app.authoring.rewards.completions import words_of
+from app.authoring.rewards.report import RewardReport
+from app.authoring.rewards.templates.catalogue import templates_for
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.problems import Problem
+from components.base.buttons import compact_button
+from components.base.explain import explained
+from components.base.refusal import Refusal
+from components.code_editor.code_editor import CodeEditor, Handlers
+from components.rewards.reward_results import RewardResults
 from storage.errors import LabError
-from storage.records import RunRecord
-from storage.reward_versions import RewardVersion
+from storage.files.reward_versions import RewardVersion
+from storage.records.runs import RunRecord
 
 _FIELD = "dense outlined hide-bottom-space options-dense"
 _ALONE = "Nothing"

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from nicegui import ui
 
-from app.rewards.report import RewardReport, Trajectories
-from app.worker.messages import Term
-from components.explain import explained
-from components.metrics import NOT_MEASURED
-from components.panel import EmptyState, heading
-from components.table import Table
+from app.authoring.rewards.report import RewardReport, Trajectories
+from app.protocol.messages import Term
+from components.base.explain import explained
+from components.base.metrics import NOT_MEASURED
+from components.base.panel import EmptyState, heading
+from components.base.table import Table
 
 _WIDTH, _HEIGHT = 72, 20
 _TERMS = ("Term", "Mean", "Std", "Min", "Max", "Share", "Outliers", "Values")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.curve_records import TERMS
+from storage.records.curves import TERMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,16 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from app.accounts.errors import AccessError
-from app.environments.catalogue import environment_of_run
-from app.environments.spec import ActionKind, EnvSpec
-from app.training.feed import RunFeed
-from app.training.promises import promised_scores
-from components.chart_list import CHARTS
-from components.hyperparameter_field import write_value
-from components.panel import EmptyState
-from storage.curve_records import AXES, OWN_STEPS, Curves, View, unfold
+from app.catalog.environments.catalogue import environment_of_run
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.run_config.preset_results import promised_scores
+from app.runs.state.feed import RunFeed
+from components.base.hyperparameter_field import write_value
+from components.base.panel import EmptyState
+from components.run.chart_list import CHARTS
 from storage.errors import RunNotFoundError
-from storage.records import JsonObject
+from storage.records.curves import AXES, OWN_STEPS, Curves, View, unfold
+from storage.records.runs import JsonObject
 
 # Touching the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart

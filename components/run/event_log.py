@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from nicegui import ui
 
-from components.panel import EmptyState
-from storage.records import EventLevel, EventRecord
+from components.base.panel import EmptyState
+from storage.records.runs import EventLevel, EventRecord
 
 _SHOWN = 200
 

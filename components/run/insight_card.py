@@ -6,11 +6,11 @@ from typing import Any
 
 from nicegui import ui
 
-from app.doctor.insight import Insight
-from app.doctor.proposals import applicable_now, describe_change, request_with
-from app.training.config import RunRequest
+from app.analysis.doctor.proposals import applicable_now, describe_change, request_with
+from app.analysis.insights.insight import Insight
+from app.run_config.config import RunRequest
 from storage.errors import LabError
-from storage.records import JsonObject, RunRecord
+from storage.records.runs import JsonObject, RunRecord
 
 Train = Callable[[RunRequest], Awaitable[None]]
 Change = Callable[[dict[str, Any]], Awaitable[None]]

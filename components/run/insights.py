@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.doctor.insight import Insight
-from app.training.feed import RunFeed
-from components.insight_card import Change, InsightCard, Train
-from components.panel import EmptyState
+from app.analysis.insights.insight import Insight
+from app.runs.state.feed import RunFeed
+from components.base.panel import EmptyState
+from components.run.insight_card import Change, InsightCard, Train
 from storage.errors import LabError
-from storage.records import RunRecord, RunStatus
+from storage.records.runs import RunRecord, RunStatus
 
 _ENDED = {RunStatus.FAILED: "failed", RunStatus.INTERRUPTED: "was interrupted"}
 

@@ -6,25 +6,25 @@ from typing import Any
 from nicegui import ui
 from pydantic import ValidationError
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.algorithms.catalogue import get_algorithm
-from app.comparison.comparing import Comparing
-from app.comparison.lineage import Change, Node, branch_of
-from app.comparison.numbers import final_reward
-from app.errors import explain
-from app.parameters import Parameter
-from app.training.config import RunRequest
-from app.training.repeating import request_like
-from components.buttons import primary_button, quiet_button
-from components.dialogs import answer_to
-from components.hyperparameter_field import HyperparameterField, number_input, read_whole
-from components.metrics import format_number
-from components.panel import EmptyState
-from components.refusal import Refusal
-from components.status_badge import StatusBadge
+from app.analysis.comparison.comparing import Comparing
+from app.analysis.comparison.lineage import Change, Node, branch_of
+from app.analysis.comparison.numbers import final_reward
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.core.errors import explain
+from app.core.parameters import Parameter
+from app.run_config.config import RunRequest
+from app.run_config.repeating import request_like
+from components.base.buttons import primary_button, quiet_button
+from components.base.dialogs import answer_to
+from components.base.hyperparameter_field import HyperparameterField, number_input, read_whole
+from components.base.metrics import format_number
+from components.base.panel import EmptyState
+from components.base.refusal import Refusal
+from components.base.status_badge import StatusBadge
 from storage.errors import RunNotFoundError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _TUNABLE = ("learning_rate", "ent_coef", "clip_range")
 

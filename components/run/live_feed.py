@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from app.training.feed import RunFeed
-from components.evaluation_desk import EvaluationDesk
-from components.evaluation_video import EvaluationVideo
-from components.explain import explained
-from components.frame_stream import FrameStream
-from components.hyperparameter_field import write_value
-from components.progress import ProgressBar
-from components.record_button import RecordButton
-from components.run_actions import Allowed, Handlers, RunActions
-from components.status_badge import StatusBadge
-from storage.records import RunRecord, RunStatus
+from app.runs.state.feed import RunFeed
+from components.base.explain import explained
+from components.base.hyperparameter_field import write_value
+from components.base.progress import ProgressBar
+from components.base.status_badge import StatusBadge
+from components.evaluation.evaluation_desk import EvaluationDesk
+from components.evaluation.evaluation_video import EvaluationVideo
+from components.run.frame_stream import FrameStream
+from components.run.record_button import RecordButton
+from components.run.run_actions import Allowed, Handlers, RunActions
+from storage.records.runs import RunRecord, RunStatus
 
 _NOTES = {
     RunStatus.CREATED: "Not started yet.",

@@ -2,15 +2,15 @@
 
 from nicegui import ui
 
-from app.accounts.personal_sharing import PersonalSharing
+from app.access.sharing_access import PersonalSharing
 from app.sharing.model_card import model_file
 from app.sharing.publishing import Publication, PublicationStatus, Wish
-from components.buttons import primary_button, quiet_button
-from components.dialogs import answer_to
-from components.refusal import Refusal
-from components.sizes import file_size
+from components.base.buttons import primary_button, quiet_button
+from components.base.dialogs import answer_to
+from components.base.refusal import Refusal
+from components.base.sizes import file_size
 from storage.errors import LabError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _SAVED = "Token (yours is saved in your profile)"
 _TYPED = "Token with write access, used once and not kept"

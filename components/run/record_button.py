@@ -2,9 +2,9 @@
 
 from nicegui import ui
 
-from app.training.feed import RunFeed
-from components.evaluation_desk import EvaluationDesk
-from storage.records import RunStatus
+from app.runs.state.feed import RunFeed
+from components.evaluation.evaluation_desk import EvaluationDesk
+from storage.records.runs import RunStatus
 
 
 class RecordButton:

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from app.accounts.errors import AccessError
-from app.report.content import Report
-from app.report.gathering import Told
-from app.training.feed import RunFeed
+from app.analysis.report.content import Report
+from app.analysis.report.gathering import Told
+from app.runs.state.feed import RunFeed
 from storage.errors import RunNotFoundError
 
 _FORMS = {"html": "Page", "text": "Text", "json": "JSON"}

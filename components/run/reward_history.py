@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from app.training.feed import RECENT_EPISODES, Episode, RunFeed
-from components.panel import EmptyState
+from app.runs.state.feed import RECENT_EPISODES, Episode, RunFeed
+from components.base.panel import EmptyState
 
 _NOTHING = ("No rewards yet", "Start training to see one bar per episode.")
 _WAITING = ("Waiting for the first episode", "It ends when the agent fails or makes it.")

@@ -6,10 +6,10 @@ from enum import Flag, auto
 
 from nicegui import ui
 
-from app.training.feed import RunFeed
-from components.metrics import format_number
-from components.progress import format_seconds
-from storage.records import RunRecord, RunStatus
+from app.runs.state.feed import RunFeed
+from components.base.metrics import format_number
+from components.base.progress import format_seconds
+from storage.records.runs import RunRecord, RunStatus
 
 Action = Callable[[], Awaitable[None]]
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from app.training.feed import RunFeed
-from components.buttons import compact_button
-from storage.records import RunStatus
+from app.runs.state.feed import RunFeed
+from components.base.buttons import compact_button
+from storage.records.runs import RunStatus
 
 
 class RunReward:

@@ -5,10 +5,10 @@ from typing import Protocol
 
 from nicegui import ui
 
-from components.buttons import primary_button, quiet_button
-from components.dialogs import answer_to
-from components.refusal import Refusal
-from storage.records import RunRecord, Visibility
+from components.base.buttons import primary_button, quiet_button
+from components.base.dialogs import answer_to
+from components.base.refusal import Refusal
+from storage.records.runs import RunRecord, Visibility
 
 
 class Share(Protocol):

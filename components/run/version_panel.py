@@ -5,24 +5,24 @@ from typing import NamedTuple
 
 from nicegui import ui
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
+from app.evaluation.evaluation import EPISODES
+from app.run_config.config import RunRequest
+from app.run_config.repeating import request_like
+from app.runs.state.feed import RunFeed
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
-from app.training.config import RunRequest
-from app.training.evaluation import EPISODES
-from app.training.feed import RunFeed
-from app.training.repeating import request_like
-from components.buttons import quiet_button
-from components.evaluation_desk import EvaluationDesk
-from components.metrics import format_number
-from components.panel import EmptyState
-from components.publish_dialog import PublicationLine, ask_to_publish
-from components.refusal import Refusal
-from components.sizes import file_size
-from components.steady_rows import SteadyRows
+from components.base.buttons import quiet_button
+from components.base.metrics import format_number
+from components.base.panel import EmptyState
+from components.base.refusal import Refusal
+from components.base.sizes import file_size
+from components.base.steady_rows import SteadyRows
+from components.evaluation.evaluation_desk import EvaluationDesk
+from components.run.publish_dialog import PublicationLine, ask_to_publish
 from storage.errors import LabError, RunNotFoundError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _LOOK_EVERY_S = 5.0
 _KINDS = {"final": "Final model", "best": "Best model", "checkpoint": "Checkpoint"}

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from components.field_groups import FieldGroup
-from components.fold import Fold
-from components.hyperparameter_field import HyperparameterField
+from components.base.fold import Fold
+from components.base.hyperparameter_field import HyperparameterField
+from components.setup.field_groups import FieldGroup
 
 Fields = Mapping[FieldGroup, Sequence[HyperparameterField]]
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec, ObservationKind
-from app.errors import InputError
+from app.catalog.environments.spec import EnvSpec, ObservationKind
+from app.core.errors import InputError
 
 
 class EnvironmentPicker:

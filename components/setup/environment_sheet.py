@@ -2,8 +2,8 @@
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
-from components.metrics import NOT_MEASURED, format_number
+from app.catalog.environments.spec import EnvSpec
+from components.base.metrics import NOT_MEASURED, format_number
 
 _MOST_NAMED = 60
 

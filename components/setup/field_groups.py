@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from app.algorithms.spec import Hyperparameter
+from app.catalog.algorithms.spec import Hyperparameter
 
 
 class FieldGroup(StrEnum):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 
 class FormMemory(ui.element, component="form_memory.js"):

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Self
 
-from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.environments.catalogue import get_environment
-from app.environments.spec import EnvSpec
-from app.errors import InputError, short
-from app.presets.spec import PresetName
+from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.catalog.environments.catalogue import get_environment
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.presets.spec import PresetName
+from app.core.errors import InputError, short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

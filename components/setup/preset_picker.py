@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from app.algorithms.catalogue import get_algorithm
-from app.environments.catalogue import get_environment
-from app.errors import InputError
-from app.presets.catalogue import expectation, presets_for
-from app.presets.spec import Expectation, Preset, PresetName
-from components.metrics import NOT_MEASURED, format_number
-from components.progress import format_seconds
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.catalogue import get_environment
+from app.catalog.presets.catalogue import expectation, presets_for
+from app.catalog.presets.spec import Expectation, Preset, PresetName
+from app.core.errors import InputError
+from components.base.metrics import NOT_MEASURED, format_number
+from components.base.progress import format_seconds
 
 _CHOICES: tuple[PresetName | None, ...] = (None, *PresetName)
 _MEASURED = "Measured here: mean of 100 episodes after training, processor time of one training."

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from components.buttons import compact_button, quiet_button
-from components.reward_editor import WrittenReward
+from components.base.buttons import compact_button, quiet_button
+from components.rewards.reward_editor import WrittenReward
 
 _OWN = "The environment's own"
 _MOST_TERMS = 3

@@ -4,15 +4,15 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.environments.catalogue import environment_of_run
-from app.rewards.personal_rewards import PersonalRewards
-from app.training.branching import BranchRequest
-from app.training.feed import RunFeed
-from components.reward_editor import RewardEditor, RewardTask, WrittenReward
-from components.run_reward import RunReward
-from components.setup_form import SetupForm
-from storage.records import RunFilter, RunRecord
+from app.access.run_access import PersonalTrainer
+from app.authoring.rewards.personal_rewards import PersonalRewards
+from app.catalog.environments.catalogue import environment_of_run
+from app.runs.branching import BranchRequest
+from app.runs.state.feed import RunFeed
+from components.rewards.reward_editor import RewardEditor, RewardTask, WrittenReward
+from components.run.run_reward import RunReward
+from components.setup.setup_form import SetupForm
+from storage.records.runs import RunFilter, RunRecord
 
 _LOOKED_AT = 50
 """How many of the newest runs are searched for a written reward."""

@@ -1,6 +1,6 @@
 """The settings of a run that belong to no algorithm and no environment."""
 
-from app.parameters import Parameter
+from app.core.parameters import Parameter
 
 _NAMED = {
     "total_timesteps": "Total timesteps",

@@ -6,26 +6,26 @@ from typing import Any
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.algorithms.catalogue import get_algorithm
-from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
-from app.environments.spec import EnvSpec
-from app.errors import InputError, explain
-from app.presets.spec import Preset, PresetName
-from app.training.config import RunConfig, RunRequest
-from app.training.options import ENGINE, OPTIONS
-from app.training.seeds import one_request_per_seed
-from components.advanced_settings import AdvancedSettings
-from components.environment_picker import EnvironmentPicker
-from components.explain import AlgorithmWords
-from components.field_groups import FieldGroup, group_of
-from components.form_memory import FormMemory
-from components.hyperparameter_field import HyperparameterField, checked_elsewhere
-from components.prefilling import Prefill
-from components.preset_picker import PresetPicker
-from components.reward_choice import RewardChoice
-from components.run_fields import PLACEHOLDERS, run_field
-from storage.records import JsonObject
+from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.presets.spec import Preset, PresetName
+from app.core.errors import InputError, explain
+from app.run_config.config import RunConfig, RunRequest
+from app.run_config.seeds import one_request_per_seed
+from app.run_config.wrapper_options import ENGINE, OPTIONS
+from components.base.explain import AlgorithmWords
+from components.base.hyperparameter_field import HyperparameterField, checked_elsewhere
+from components.setup.advanced_settings import AdvancedSettings
+from components.setup.environment_picker import EnvironmentPicker
+from components.setup.field_groups import FieldGroup, group_of
+from components.setup.form_memory import FormMemory
+from components.setup.prefilling import Prefill
+from components.setup.preset_picker import PresetPicker
+from components.setup.reward_choice import RewardChoice
+from components.setup.run_fields import PLACEHOLDERS, run_field
+from storage.records.runs import JsonObject
 
 _ABOVE_ADVANCED = {"learning_rate": "Learning rate"}
 _IN_SIGHT = ("total_timesteps", "n_envs", "seed", "seeds")

@@ -5,12 +5,12 @@ from typing import Any
 
 from nicegui import ui
 
-from app.algorithms.catalogue import get_algorithm
-from app.algorithms.spec import Hyperparameter
-from app.training.feed import RunFeed
-from components.hyperparameter_field import HyperparameterField, number_input, read_whole
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.algorithms.spec import Hyperparameter
+from app.runs.state.feed import RunFeed
+from components.base.hyperparameter_field import HyperparameterField, number_input, read_whole
 from storage.errors import LabError
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 _TUNABLE = {"learning_rate": "New rate", "ent_coef": "New entropy", "clip_range": "New clipping"}
 

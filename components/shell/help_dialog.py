@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from components.panel import heading
+from components.base.panel import heading
 
 _KEYS = (
     (("Space",), "Pause or resume the run on stage"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from components.remembered import remember, remembered
+from components.shell.remembered import remember, remembered
 
 STYLESHEET_URL = "/theme.css"
 STYLESHEET = Path(__file__).with_suffix(".css")

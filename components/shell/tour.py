@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
-from app.presets.catalogue import expectation
-from app.presets.spec import PresetName
-from components.progress import format_seconds
-from storage.records import RunRecord, RunStatus
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.presets.catalogue import expectation
+from app.catalog.presets.spec import PresetName
+from components.base.progress import format_seconds
+from storage.records.runs import RunRecord, RunStatus
 
 _ENV_ID = "CartPole-v1"
 _BROKEN = (RunStatus.FAILED, RunStatus.INTERRUPTED)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from nicegui import ui
 
-from components.buttons import quiet_button
-from components.panel import panel
+from components.base.buttons import quiet_button
+from components.base.panel import panel
 
 _POSSIBLE = (
     ("Train", "Pick an environment and an algorithm, or a preset with a known score."),

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from components.buttons import quiet_button
-from components.metrics import format_number
-from components.panel import EmptyState
-from components.sizes import kilobytes
-from components.steady_rows import SteadyRows
-from components.times import moment
-from storage.demonstrations import Demonstration
+from components.base.buttons import quiet_button
+from components.base.metrics import format_number
+from components.base.panel import EmptyState
+from components.base.sizes import kilobytes
+from components.base.steady_rows import SteadyRows
+from components.base.times import moment
+from storage.files.demonstrations import Demonstration
 
 
 class DemonstrationList:

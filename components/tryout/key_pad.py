@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import events, ui
 
-from app.environments.key_maps import Key, resting
+from app.catalog.environments.key_maps import Key, resting
 
 
 @dataclass(frozen=True, slots=True)

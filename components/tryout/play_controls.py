@@ -5,12 +5,12 @@ from functools import partial
 
 from nicegui import ui
 
-from app.environments.key_maps import Action, KeyMap
-from app.environments.spec import ActionKind, EnvSpec
-from app.tryouts.actions import ActionSpace
-from app.tryouts.tryout import SPEEDS, Tryout
-from components.buttons import compact_button, mark_pressed
-from components.key_pad import Held, KeyPad
+from app.authoring.tryouts.actions import ActionSpace
+from app.authoring.tryouts.tryout import SPEEDS, Tryout
+from app.catalog.environments.key_maps import Action, KeyMap
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from components.base.buttons import compact_button, mark_pressed
+from components.tryout.key_pad import Held, KeyPad
 
 _SPEED_WORDS = {1.0: "own speed", 0.5: "half", 0.25: "quarter"}
 

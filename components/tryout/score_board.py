@@ -2,10 +2,10 @@
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec
-from app.tryouts.random_scores import RandomScore
-from components.metrics import NOT_MEASURED, format_number
-from storage.records import RunRecord
+from app.authoring.tryouts.random_scores import RandomScore
+from app.catalog.environments.spec import EnvSpec
+from components.base.metrics import NOT_MEASURED, format_number
+from storage.records.runs import RunRecord
 
 
 class ScoreBoard:

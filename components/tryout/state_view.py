@@ -4,8 +4,8 @@ from typing import Any
 
 from nicegui import ui
 
-from app.environments.spec import EnvSpec, ObservationKind, Observed
-from app.worker import messages
+from app.catalog.environments.spec import EnvSpec, ObservationKind, Observed
+from app.protocol import messages
 
 
 class StateView(ui.element, component="state_view.js"):

@@ -5,13 +5,13 @@ from typing import Protocol
 
 from nicegui import ui
 
-from app.environments.key_maps import resting
-from app.environments.spec import ActionKind, EnvSpec
-from app.tryouts.actions import ActionSpace
-from app.tryouts.tryout import Tryout
-from components.buttons import compact_button
-from components.hyperparameter_field import read_whole
-from components.key_pad import Held, KeyPad
+from app.authoring.tryouts.actions import ActionSpace
+from app.authoring.tryouts.tryout import Tryout
+from app.catalog.environments.key_maps import resting
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from components.base.buttons import compact_button
+from components.base.hyperparameter_field import read_whole
+from components.tryout.key_pad import Held, KeyPad
 
 _MOST_BUTTONS = 40
 

@@ -8,16 +8,16 @@ from urllib.parse import quote
 from nicegui import ui
 
 from app.accounts.errors import AccessError
-from app.environments.key_maps import Action, key_map
-from app.environments.spec import EnvSpec
-from app.tryouts.personal_tryouts import PersonalTryouts
-from app.tryouts.tryout import Tryout, any_seed
-from app.worker import messages
-from app.worker.orders import TryoutMode
-from components.buttons import compact_button, mark_pressed
-from components.frame_stream import FrameStream
-from components.play_controls import PlayControls
-from components.step_controls import StepControls
+from app.authoring.tryouts.personal_tryouts import PersonalTryouts
+from app.authoring.tryouts.tryout import Tryout, any_seed
+from app.catalog.environments.key_maps import Action, key_map
+from app.catalog.environments.spec import EnvSpec
+from app.protocol import messages
+from app.protocol.orders import TryoutMode
+from components.base.buttons import compact_button, mark_pressed
+from components.run.frame_stream import FrameStream
+from components.tryout.play_controls import PlayControls
+from components.tryout.step_controls import StepControls
 from storage.errors import LabError
 
 _MODES: dict[TryoutMode, str] = {"random": "Watch", "step": "Step", "play": "Play"}

@@ -6,11 +6,11 @@ from urllib.parse import quote
 from fastapi import FastAPI, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.accounts.accounts import Accounts
+from app.accounts.auth.openid import SignedIn, Unproven
 from app.accounts.errors import WrongCredentialsError
-from app.accounts.openid import SignedIn, Unproven
+from app.accounts.users.accounts import Accounts
 from app.lab import Lab
-from app.session_cookie import (
+from app.web.session_cookie import (
     caller,
     give_cookie,
     give_short_cookie,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.accounts.errors import WrongCredentialsError
 from app.accounts.requests import Credentials
 from app.lab import Lab
-from app.session_cookie import caller, give_cookie, take_cookie
+from app.web.session_cookie import caller, give_cookie, take_cookie
 from pages.plain import field, form, hidden, own_path, plain_page, submit
 from storage.errors import LabError
 

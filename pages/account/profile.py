@@ -4,23 +4,23 @@ from functools import partial
 
 from nicegui import events, ui
 
-from app.accounts.accounts import Accounts
-from app.accounts.avatars import LARGEST, Avatars, avatar_url
+from app.accounts.auth.passwords import SHORTEST
 from app.accounts.errors import AccountsOffError
-from app.accounts.passwords import SHORTEST
-from app.accounts.profiles import Profiles
 from app.accounts.requests import NewToken, ProfileChanges
+from app.accounts.users.accounts import Accounts
+from app.accounts.users.avatars import LARGEST, Avatars, avatar_url
+from app.accounts.users.profiles import Profiles
 from app.accounts.visitors import Visitor
 from app.lab import Lab
-from components.browser_name import browser_name
-from components.buttons import primary_button, quiet_button
-from components.panel import EmptyState, panel
-from components.refusal import Refusal
-from components.table import Table
-from components.times import moment
+from components.admin.browser_name import browser_name
+from components.base.buttons import primary_button, quiet_button
+from components.base.panel import EmptyState, panel
+from components.base.refusal import Refusal
+from components.base.table import Table
+from components.base.times import moment
 from pages.layout import PATIENCE_S, frame
 from pages.visiting import this_visitor
-from storage.account_records import TokenScope
+from storage.records.accounts import TokenScope
 
 _INPUT = "dense outlined hide-bottom-space"
 

@@ -6,15 +6,15 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.accounts.accounts import Accounts
-from app.accounts.passwords import LONGEST, SHORTEST
+from app.accounts.auth.passwords import LONGEST, SHORTEST
 from app.accounts.requests import NewAccount
-from app.errors import explain
+from app.accounts.users.accounts import Accounts
+from app.core.errors import explain
 from app.lab import Lab
-from app.session_cookie import caller, give_cookie
+from app.web.session_cookie import caller, give_cookie
 from pages.plain import field, form, plain_page, submit
-from storage.account_records import Registration
 from storage.errors import LabError
+from storage.records.accounts import Registration
 
 _SIGN_IN = '<p class="lab-small">You have an account? <a href="/login">Sign in</a></p>'
 _CLOSED = (

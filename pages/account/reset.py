@@ -6,11 +6,11 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.accounts.passwords import LONGEST, SHORTEST
+from app.accounts.auth.passwords import LONGEST, SHORTEST
 from app.accounts.requests import NewPassword
-from app.errors import explain
+from app.core.errors import explain
 from app.lab import Lab
-from app.session_cookie import caller, give_cookie
+from app.web.session_cookie import caller, give_cookie
 from pages.plain import field, form, plain_page, submit
 from storage.errors import LabError
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from peewee import Expression, Field
 
+from storage.database.tables.runs import RunRow
 from storage.errors import BadCursorError
-from storage.tables import RunRow
 
 _LARGEST = 2**62
 

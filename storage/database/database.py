@@ -21,7 +21,9 @@ from peewee import (
     fn,
 )
 
-from storage.account_tables import ACCOUNT_TABLES
+from storage.database.migrations import check_is_current, migrate
+from storage.database.tables.accounts import ACCOUNT_TABLES
+from storage.database.tables.runs import TABLES, RunRow, SchemaRow
 from storage.errors import (
     DatabaseLockedError,
     DatabaseUnusableError,
@@ -30,8 +32,6 @@ from storage.errors import (
     NotWrittenError,
     StorageError,
 )
-from storage.migrations import check_is_current, migrate
-from storage.tables import TABLES, RunRow, SchemaRow
 
 Address = Path | str
 """A SQLite file, or where a PostgreSQL database is: postgresql://person:password@host/name."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from storage.records import EventLevel, EventRecord, JsonObject
-from storage.tables import EventRow, record_of
+from storage.database.tables.runs import EventRow, record_of
+from storage.records.runs import EventLevel, EventRecord, JsonObject
 
 _AT_ONCE = 100
 """Rows of one statement: databases take only so many values."""

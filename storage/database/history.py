@@ -5,11 +5,11 @@ from typing import Any
 
 from peewee import SQL, ModelSelect, Select, Window, fn
 
-from storage.history_records import Facets, HistoryPage
-from storage.records import RunFilter, RunRecord
-from storage.run_filters import conditions
-from storage.runs import record
-from storage.tables import RunRow
+from storage.database.run_filters import conditions
+from storage.database.runs import record
+from storage.database.tables.runs import RunRow
+from storage.records.history import Facets, HistoryPage
+from storage.records.runs import RunFilter, RunRecord
 
 PER_PAGE = 50
 

@@ -1,9 +1,9 @@
 """Which runs came of which."""
 
+from storage.database.runs import get_run
+from storage.database.tables.runs import RunRow
 from storage.errors import RunNotFoundError
-from storage.records import RunRecord
-from storage.runs import get_run
-from storage.tables import RunRow
+from storage.records.runs import RunRecord
 
 _MOST = 60
 """More than a tree of runs can be read with."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from peewee import Database, SqliteDatabase
 
-from storage.account_tables import ACCOUNT_TABLES
+from storage.database.tables.accounts import ACCOUNT_TABLES
+from storage.database.tables.runs import TABLES, RunRow, SchemaRow
 from storage.errors import DatabaseTooNewError, DatabaseTooOldError
-from storage.tables import TABLES, RunRow, SchemaRow
 
 Migration = Callable[[Database], None]
 

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 from peewee import Expression
 
-from storage.database import holds
-from storage.records import RunFilter, Visibility
-from storage.tables import RunRow, without_nul
+from storage.database.database import holds
+from storage.database.tables.runs import RunRow, without_nul
+from storage.records.runs import RunFilter, Visibility
 
 
 def conditions(wanted: RunFilter) -> list[Any]:

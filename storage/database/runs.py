@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from storage.cursors import beyond, in_order, write_cursor
+from storage.database.cursors import beyond, in_order, write_cursor
+from storage.database.run_filters import conditions
+from storage.database.tables.runs import RunRow
 from storage.errors import AmbiguousRunError, RunNotFoundError, WrongStateError
-from storage.records import (
+from storage.records.runs import (
     ALLOWED_STEPS,
     ENDS,
     WITH_WORKER,
@@ -20,8 +22,6 @@ from storage.records import (
     Sketch,
     Visibility,
 )
-from storage.run_filters import conditions
-from storage.tables import RunRow
 
 LATEST = "latest"
 """Stands for the newest run where an id is asked for."""

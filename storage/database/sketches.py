@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from storage.records import JsonObject, Sketch
+from storage.records.runs import JsonObject, Sketch
 
 MOST_POINTS = 48
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from storage.files import Content, write_atomically
-from storage.records import JsonObject
+from storage.files.atomic import Content, write_atomically
+from storage.records.runs import JsonObject
 
 _WAITS = ".policy"
 """How a policy ends whose clip isn't made yet; it is deleted once there is one."""

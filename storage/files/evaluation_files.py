@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from storage.files import Content, find_unfinished, write_atomically
-from storage.records import JsonObject
+from storage.files.atomic import Content, find_unfinished, write_atomically
+from storage.records.runs import JsonObject
 
 _UNDER_WAY = ".pending"
 """How the record of one ends that isn't over; a start of the server looks for nothing else."""

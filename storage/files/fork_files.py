@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.files import Content, write_atomically
+from storage.files.atomic import Content, write_atomically
 
 _KEPT = 20
 """More changes than anybody makes by hand; of a program that makes more, the newest stay."""

@@ -11,8 +11,8 @@ from typing import IO
 from uuid import uuid4
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
-from storage.files import Artifact, write_atomically
-from storage.run_folder import RunFolder
+from storage.files.atomic import Artifact, write_atomically
+from storage.files.run_folder import RunFolder
 
 _SECRET_BYTES = 32
 

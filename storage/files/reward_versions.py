@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from storage.files import write_atomically
-from storage.runs_folder import RunsFolder
+from storage.files.atomic import write_atomically
+from storage.files.lab_folder import RunsFolder
 
 _NOBODYS = "lab"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from storage.checkpoint_files import CheckpointFile
-from storage.files import Artifact, Content, find_unfinished, is_own_file, write_atomically
-from storage.records import JsonObject
+from storage.files.atomic import Artifact, Content, find_unfinished, is_own_file, write_atomically
+from storage.files.checkpoint_files import CheckpointFile
+from storage.records.runs import JsonObject
 
 _PORTABLE = re.compile(
     r"config\.json|metrics\.jsonl|insights\.json|init_from\.bin|reward\.py"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.curve_records import Curve, Pair, unfold
-from storage.records import JsonObject
+from storage.records.curves import Curve, Pair, unfold
+from storage.records.runs import JsonObject
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from storage.buckets import Buckets, Integers
-from storage.curve_records import OWN_STEPS, Curve, Curves, View
+from storage.metrics.buckets import Buckets, Integers
+from storage.records.curves import OWN_STEPS, Curve, Curves, View
 
 _PIECE = 4 << 20
 _TAIL = 512

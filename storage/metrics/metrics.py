@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from tsdownsample import LTTBDownsampler
 
-from storage.curve_records import unfold
-from storage.records import JsonObject
+from storage.records.curves import unfold
+from storage.records.runs import JsonObject
 
 _AXES = ("n", "t", "timesteps")
 """What every downsampled line keeps, so that a point can be placed."""

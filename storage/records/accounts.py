@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 
 class Role(StrEnum):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 AXES = ("timesteps", "vec_steps", "updates", "episode", "elapsed_s")
 """What a curve can be drawn over; all of them only grow from line to line."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 SORTABLE = (
     "created_at",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from nicegui import app, ui
 
-from app.assets import ASSETS_FOLDER, ASSETS_URL
-from app.guard import Guard
-from app.rewards.words import Word
-from components.code_editor import UNSCALED, CodeEditor, Handlers
-from components.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
+from app.authoring.rewards.completions import Word
+from app.web.assets import ASSETS_FOLDER, ASSETS_URL
+from app.web.request_filter import Guard
+from components.code_editor.code_editor import UNSCALED, CodeEditor, Handlers
+from components.shell.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
 
 TEXT = "def reward(obs, action):\n    return {'a':1.0}\n"
 WORDS = (

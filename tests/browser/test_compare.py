@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from storage.clip_files import ClipFiles
-from storage.runs_folder import RunsFolder
+from storage.files.clip_files import ClipFiles
+from storage.files.lab_folder import RunsFolder
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer, wait_until
 from tests.past_runs import climb, train, train_group

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from storage.metrics import MetricsWriter
+from storage.metrics.metrics import MetricsWriter
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer, wait_until
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.accounts.people import PASSWORD, Someone, client, newcomer
+from tests.app.accounts.people import PASSWORD, Someone, client, newcomer
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.app.analysis.doctor.test_doctor import JUMPS
 from tests.browser.conftest import Visit
-from tests.doctor.test_doctor import JUMPS
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.browser

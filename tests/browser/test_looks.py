@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.accounts.people import Someone
+from tests.app.accounts.people import Someone
 from tests.browser.conftest import Visit
 from tests.browser.test_account_pages import signed_in
 from tests.lab_server import ROOT, LabServer

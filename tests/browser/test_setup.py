@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.accounts.people import Someone, newcomer
+from tests.app.accounts.people import Someone, newcomer
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer
 

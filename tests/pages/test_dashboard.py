@@ -8,9 +8,9 @@ import pytest
 from nicegui import core, ui
 from nicegui.testing import User
 
-from app.environments.catalogue import CATALOGUE
-from components.form_memory import FormMemory
-from components.run_table import RunTable
+from app.catalog.environments.catalogue import CATALOGUE
+from components.history.run_table import RunTable
+from components.setup.form_memory import FormMemory
 
 pytestmark = pytest.mark.slow
 

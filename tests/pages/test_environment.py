@@ -4,7 +4,7 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from app.environments.catalogue import CATALOGUE
+from app.catalog.environments.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.slow
 

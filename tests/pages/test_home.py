@@ -4,9 +4,9 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from app.environments.catalogue import CATALOGUE
-from storage import runs
-from storage.records import Progress
+from app.catalog.environments.catalogue import CATALOGUE
+from storage.database import runs
+from storage.records.runs import Progress
 
 pytestmark = pytest.mark.slow
 

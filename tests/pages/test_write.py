@@ -6,8 +6,8 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from app.environments.template import TEMPLATE
-from components.code_editor import CodeEditor
+from app.authoring.environments.template import TEMPLATE
+from components.code_editor.code_editor import CodeEditor
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from peewee import Database
 
-from storage.database import Address, open_database
-from storage.migrations import MIGRATIONS
+from storage.database.database import Address, open_database
+from storage.database.migrations import MIGRATIONS
 from tests.storage import postgresql
 
 

@@ -7,12 +7,12 @@ and the models and bundles of strangers, which may carry code of their own.
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from app.accounts.audit_log import NOBODY, AuditLog
+from app.accounts.auth.audit_log import NOBODY, AuditLog
 from app.accounts.errors import AccessError
 from app.accounts.requests import plain_email
 from app.accounts.visitors import Visitor
-from app.training.sandbox_check import Sandbox, SandboxLevel
-from storage.account_records import PersonRecord
+from app.workers.sandbox_check import Sandbox, SandboxLevel
+from storage.records.accounts import PersonRecord
 
 UNLOCKED = "Code runs unlocked"
 """What every page says for as long as code runs with the server's rights."""

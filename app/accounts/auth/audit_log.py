@@ -4,13 +4,13 @@ import logging
 from datetime import datetime
 
 from app.accounts.addresses import network_of
-from app.accounts.attempts import Attempts
 from app.accounts.errors import TooManyError
+from app.accounts.limits.attempts import Attempts
 from app.accounts.visitors import Visitor
-from app.storage_thread import StorageThread
-from storage import audit
-from storage.account_records import AuditRecord
-from storage.records import JsonObject
+from app.core.storage_thread import StorageThread
+from storage.database.accounts import audit
+from storage.records.accounts import AuditRecord
+from storage.records.runs import JsonObject
 
 NOBODY = "nobody"
 """Who did it where there are no accounts, or before there was one."""

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from app.accounts.audit_log import AuditLog
+from app.accounts.auth.audit_log import AuditLog
+from app.accounts.auth.passes import Passes
+from app.accounts.auth.passwords import Passwords
 from app.accounts.directory import Directory
-from app.accounts.passes import Passes
-from app.accounts.passwords import Passwords
-from app.storage_thread import StorageThread
+from app.core.storage_thread import StorageThread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

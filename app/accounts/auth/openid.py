@@ -10,17 +10,17 @@ from http import HTTPStatus
 import msgspec
 from pydantic import ValidationError
 
-from app.accounts.audit_log import NOBODY
+from app.accounts.auth.audit_log import NOBODY
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.providers import Challenge, Identity, OpenIdProvider
+from app.accounts.auth.secrets import Vault, digest
+from app.accounts.auth.sign_in import Caller, SigningIn
 from app.accounts.errors import AccessError, ForbiddenError, UnknownThingError
-from app.accounts.providers import Challenge, Identity, OpenIdProvider
 from app.accounts.requests import NewAccount
-from app.accounts.secrets import Vault, digest
-from app.accounts.signing_in import Caller, SigningIn
-from app.accounts.surroundings import Surroundings
-from storage import people
-from storage.account_records import PersonRecord
+from storage.database.accounts import people
+from storage.database.accounts.joining import NewIdentity
 from storage.errors import EmailTakenError
-from storage.joining import NewIdentity
+from storage.records.accounts import PersonRecord
 
 FINISHED_WITHIN_S = 600
 

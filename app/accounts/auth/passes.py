@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+from app.accounts.auth.secrets import digest
 from app.accounts.directory import Directory
-from app.accounts.secrets import digest
 from app.accounts.visitors import Pass
-from app.storage_thread import StorageThread
-from storage import sessions, tokens
-from storage.account_records import PersonRecord
+from app.core.storage_thread import StorageThread
+from storage.database.accounts import sessions, tokens
 from storage.errors import NotWrittenError
+from storage.records.accounts import PersonRecord
 
 _TOUCH_EVERY = timedelta(minutes=1)
 

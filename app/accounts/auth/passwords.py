@@ -8,8 +8,8 @@ from typing import ParamSpec, TypeVar
 
 import bcrypt
 
-from app.accounts.turns import Turns
-from app.errors import InputError
+from app.accounts.limits.turns import Turns
+from app.core.errors import InputError
 
 P = ParamSpec("P")
 T = TypeVar("T")

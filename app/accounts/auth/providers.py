@@ -18,7 +18,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from app.accounts.errors import AccessError
-from app.settings import Settings
+from app.core.settings import Settings
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 """Signatures that only the provider can make: nothing with a shared secret, and never none."""

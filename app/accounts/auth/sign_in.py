@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from app.accounts.addresses import network_of
-from app.accounts.audit_log import NOBODY
+from app.accounts.auth.audit_log import NOBODY
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.passwords import check_password
+from app.accounts.auth.secrets import digest, new_code, new_session_token, same_code, typed_code
 from app.accounts.errors import (
     AccountsOffError,
     RegistrationRefusedError,
     TakenError,
     WrongCredentialsError,
 )
-from app.accounts.guesses import Guesses
-from app.accounts.passwords import check_password
+from app.accounts.limits.guesses import Guesses
 from app.accounts.requests import Credentials, NewAccount, plain_email
-from app.accounts.secrets import digest, new_code, new_session_token, same_code, typed_code
-from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Pass
-from storage import invitations, people, sessions
-from storage.account_records import InvitationRecord, PersonRecord, Registration, Role
+from storage.database.accounts import invitations, people, sessions
+from storage.database.accounts.joining import NewIdentity, join
 from storage.errors import EmailTakenError, InvitationGoneError
-from storage.joining import NewIdentity, join
+from storage.records.accounts import InvitationRecord, PersonRecord, Registration, Role
 
 SESSION_LASTS = timedelta(days=14)
 

@@ -5,9 +5,9 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
-from app.storage_thread import StorageThread
-from storage import runs
-from storage.runs_folder import RunsFolder
+from app.core.storage_thread import StorageThread
+from storage.database import runs
+from storage.files.lab_folder import RunsFolder
 
 _GOOD_FOR_S = 10.0
 

@@ -1,6 +1,6 @@
 """How often somebody may try a password or a code."""
 
-from app.accounts.attempts import Attempts
+from app.accounts.limits.attempts import Attempts
 
 _SIGN_IN = "attempts to sign in"
 

@@ -4,22 +4,22 @@ import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from app.accounts.administration import Administration
-from app.accounts.audit_log import AuditLog
+from app.accounts.auth.audit_log import AuditLog
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.openid import OpenId
+from app.accounts.auth.passes import Passes
+from app.accounts.auth.passwords import Passwords
+from app.accounts.auth.providers import providers_of
+from app.accounts.auth.secrets import Vault
+from app.accounts.auth.sign_in import SigningIn
 from app.accounts.directory import Directory
-from app.accounts.openid import OpenId
-from app.accounts.passes import Passes
-from app.accounts.passwords import Passwords
-from app.accounts.profiles import Profiles
-from app.accounts.providers import providers_of
-from app.accounts.resets import Resets
-from app.accounts.secrets import Vault
-from app.accounts.signing_in import SigningIn
-from app.accounts.surroundings import Surroundings
-from app.settings import Settings
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from storage import resets, sessions
+from app.accounts.users.administration import Administration
+from app.accounts.users.password_resets import Resets
+from app.accounts.users.profiles import Profiles
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from storage.database.accounts import resets, sessions
 from storage.errors import NotWrittenError
 
 _SWEEP_EVERY_S = 20.0

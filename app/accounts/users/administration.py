@@ -3,20 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.secrets import digest, new_code
 from app.accounts.errors import ForbiddenError, ReadOnlyTokenError, UnknownThingError
 from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
-from app.accounts.secrets import digest, new_code
-from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Visitor
-from app.events import Event
-from storage import invitations, people, resets, sessions
-from storage.account_records import (
-    AuditRecord,
-    InvitationRecord,
-    PersonRecord,
-    Role,
-    TokenScope,
-)
+from app.core.events import Event
+from storage.database.accounts import invitations, people, resets, sessions
+from storage.records.accounts import AuditRecord, InvitationRecord, PersonRecord, Role, TokenScope
 
 INVITATION_LASTS = timedelta(days=7)
 

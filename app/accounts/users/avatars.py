@@ -3,17 +3,17 @@
 import asyncio
 from pathlib import Path
 
-from app.accounts.attempts import Attempts
 from app.accounts.errors import UnknownThingError
-from app.accounts.profiles import Profiles
+from app.accounts.limits.attempts import Attempts
+from app.accounts.users.profiles import Profiles
 from app.accounts.visitors import Visitor
-from app.errors import InputError
-from app.training.backend import ProtocolError, WorkerGoneError
-from app.training.pictures import receive_picture
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from storage.account_records import PersonRecord
-from storage.runs_folder import RunsFolder
+from app.core.errors import InputError
+from app.protocol import messages, orders
+from app.workers.local_worker import ProtocolError, WorkerGoneError
+from app.workers.pictures import receive_picture
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
+from storage.records.accounts import PersonRecord
 
 LARGEST = 1 << 20
 """The largest picture that can be sent, in bytes."""

@@ -2,16 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.passwords import check_password
+from app.accounts.auth.secrets import digest, new_code, typed_code
+from app.accounts.auth.sign_in import Caller, SigningIn
 from app.accounts.errors import ForbiddenError, NotResettableError
-from app.accounts.passwords import check_password
 from app.accounts.requests import NewPassword
-from app.accounts.secrets import digest, new_code, typed_code
-from app.accounts.signing_in import Caller, SigningIn
-from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Visitor
-from storage import resets, sessions
-from storage.account_records import PersonRecord, ResetRecord
+from storage.database.accounts import resets, sessions
 from storage.errors import PersonNotFoundError
+from storage.records.accounts import PersonRecord, ResetRecord
 
 LASTS = timedelta(hours=24)
 

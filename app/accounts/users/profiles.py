@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.accounts.addresses import network_of
+from app.accounts.auth.context import Surroundings
+from app.accounts.auth.passwords import check_password
+from app.accounts.auth.secrets import Vault, digest, new_api_token
+from app.accounts.auth.sign_in import Caller, SigningIn
 from app.accounts.errors import (
     ForbiddenError,
     OverLimitError,
     UnknownThingError,
     WrongCredentialsError,
 )
-from app.accounts.passwords import check_password
 from app.accounts.requests import NewToken, ProfileChanges
-from app.accounts.secrets import Vault, digest, new_api_token
-from app.accounts.signing_in import Caller, SigningIn
-from app.accounts.surroundings import Surroundings
 from app.accounts.visitors import Visitor
-from app.errors import InputError
-from storage import people, sessions, tokens
-from storage.account_records import (
+from app.core.errors import InputError
+from storage.database.accounts import people, sessions, tokens
+from storage.records.accounts import (
     IdentityRecord,
     PersonRecord,
     SessionRecord,

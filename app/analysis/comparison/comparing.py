@@ -4,21 +4,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccessError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.comparison.differences import Difference, differences
-from app.comparison.entries import GROUP, Entry, Missing, folded, single, told_apart
-from app.comparison.lineage import Node, nodes
-from app.comparison.lines import Line, line_of_group, line_of_run
-from app.comparison.numbers import Numbers, numbers
-from app.comparison.verdicts import Scores, Verdict, judge
-from app.training.evaluation import Evaluation, EvaluationStatus
-from storage import metrics
-from storage.curve_records import Curve, View
+from app.analysis.comparison.conclusions import Scores, Verdict, judge
+from app.analysis.comparison.differences import Difference, differences
+from app.analysis.comparison.entries import GROUP, Entry, Missing, folded, single, told_apart
+from app.analysis.comparison.lineage import Node, nodes
+from app.analysis.comparison.lines import Line, line_of_group, line_of_run
+from app.analysis.comparison.numbers import Numbers, numbers
+from app.evaluation.evaluation import Evaluation, EvaluationStatus
 from storage.errors import GroupNotFoundError, RunNotFoundError
-from storage.fork_files import ForkFiles
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
+from storage.files.fork_files import ForkFiles
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.curves import Curve, View
+from storage.records.runs import RunRecord
 
 SCORE = "mean_reward"
 """What seeds are compared by."""

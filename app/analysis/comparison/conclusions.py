@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.comparison.statistics import (
+from app.statistics.estimators import (
     bootstrap_interval,
     chance_of_such_a_difference,
     effect_size,

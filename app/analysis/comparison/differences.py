@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.algorithms.schedule import read_schedule
-from app.comparison.entries import Entry
-from storage.records import JsonObject
+from app.analysis.comparison.entries import Entry
+from app.protocol.schedule import read_schedule
+from storage.records.runs import JsonObject
 
 _CODE = "reward_code"
 _NOTHING = "-"

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.errors import InputError
-from storage.records import RunRecord
+from app.core.errors import InputError
+from storage.records.runs import RunRecord
 
 GROUP = "g:"
 """What the key of a group begins with."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.comparison.differences import flat, written
-from app.training.config import RunRequest
-from app.training.repeating import request_like
-from storage.records import JsonObject, RunRecord
+from app.analysis.comparison.differences import flat, written
+from app.run_config.config import RunRequest
+from app.run_config.repeating import request_like
+from storage.records.runs import JsonObject, RunRecord
 
 _NOT_TOLD = frozenset({"seed", "init_from", "engine_used", "preset", "reward_code"})
 """What differs between most runs and was nobody's wish, or is told in other words."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.comparison.bands import band
-from storage.curve_records import Curve, Pair
+from app.statistics.bands import band
+from storage.records.curves import Curve, Pair
 
 _GRID = 200
 _DIGITS = 7

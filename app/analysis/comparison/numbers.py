@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.comparison.entries import Entry
-from app.comparison.statistics import bootstrap_interval, interquartile_mean, mean
-from app.training.evaluation import Evaluation
-from storage.records import RunRecord
+from app.analysis.comparison.entries import Entry
+from app.evaluation.evaluation import Evaluation
+from app.statistics.estimators import bootstrap_interval, interquartile_mean, mean
+from storage.records.runs import RunRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 import msgspec
 from pydantic import ValidationError
 
-from app.doctor.findings import Findings
-from app.doctor.history import History
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules.catalogue import examine
-from app.doctor.situation import Situation
-from app.events import Event
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from app.training.config import RunConfig
-from app.training.journal import Journal
-from app.training.seeds import MAX_SEEDS
-from storage import runs
+from app.analysis.doctor.findings import Findings
+from app.analysis.doctor.rules.catalogue import examine
+from app.analysis.insights.history import History
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
+from app.core.events import Event
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from app.run_config.config import RunConfig
+from app.run_config.seeds import MAX_SEEDS
+from app.runs.state.journal import Journal
+from storage.database import runs
 from storage.errors import NotWrittenError, RunNotFoundError
-from storage.metrics import LineReader
-from storage.records import EventLevel, RunFilter, RunRecord, RunStatus
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics.metrics import LineReader
+from storage.records.runs import EventLevel, RunFilter, RunRecord, RunStatus
 
 _EVERY_S = 4.0
 _LINES_AT_ONCE = 2_000

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules.catalogue import by_importance
-from storage.records import JsonObject
+from app.analysis.doctor.rules.catalogue import by_importance
+from app.analysis.insights.insight import Insight, Severity
+from storage.records.runs import JsonObject
 
 _SEEN_BEFORE_SHOWN = 2
 _MISSED_BEFORE_GONE = 3

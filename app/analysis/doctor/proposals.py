@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from app.training.config import RunRequest
-from storage.records import JsonObject
+from app.run_config.config import RunRequest
+from storage.records.runs import JsonObject
 
 _KEPT = frozenset(RunRequest.model_fields) - {"seeds", "name", "tags", "start"}
 _NOW = frozenset({"learning_rate", "ent_coef", "clip_range"})

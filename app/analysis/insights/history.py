@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

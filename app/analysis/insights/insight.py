@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from storage.records import JsonObject
+from storage.records.runs import JsonObject
 
 
 class Severity(StrEnum):

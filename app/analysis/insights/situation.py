@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from app.algorithms.catalogue import get_algorithm
-from app.algorithms.schedule import Schedule
-from app.doctor.history import Array, History
-from app.doctor.insight import Evidence
-from app.environments.spec import ActionKind, EnvSpec
-from app.training.config import RunConfig
-from storage.records import RunStatus
+from app.analysis.insights.history import Array, History
+from app.analysis.insights.insight import Evidence
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.protocol.schedule import Schedule
+from app.run_config.config import RunConfig
+from storage.records.runs import RunStatus
 
 MEMORY_BASED = frozenset({"DQN", "QRDQN", "SAC", "TD3", "TQC", "CrossQ"})
 """Algorithms that learn from a replay buffer."""

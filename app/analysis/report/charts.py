@@ -2,7 +2,7 @@
 
 from html import escape
 
-from app.report.content import Points
+from app.analysis.report.content import Points
 
 _WIDTH, _HEIGHT = 640, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 8, 12, 24

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.doctor.insight import Insight
-from storage.records import JsonObject
+from app.analysis.insights.insight import Insight
+from storage.records.runs import JsonObject
 
 Points = Sequence[tuple[int, float]]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from app.doctor.insight import Insight
-from app.report.charts import chart
-from app.report.content import Report
-from app.report.gathering import CURVES
-from app.report.page import PAGE
-from storage.records import JsonObject
+from app.analysis.insights.insight import Insight
+from app.analysis.report.charts import chart
+from app.analysis.report.content import Report
+from app.analysis.report.gathering import CURVES
+from app.analysis.report.page import PAGE
+from storage.records.runs import JsonObject
 
 
 class Form(StrEnum):

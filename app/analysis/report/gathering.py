@@ -5,12 +5,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from app.doctor.insight import Insight
-from app.report.content import Clip, Fact, Points, Report
-from app.report.repeating import how_to_repeat
-from storage import metrics
-from storage.records import JsonObject, RunRecord
-from storage.run_folder import RunFolder
+from app.analysis.insights.insight import Insight
+from app.analysis.report.content import Clip, Fact, Points, Report
+from app.analysis.report.repeating import how_to_repeat
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.runs import JsonObject, RunRecord
 
 CURVES = {
     "reward": "Reward of an episode",

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from app.report.content import Repeat
-from app.training.config import RunRequest
-from storage.records import JsonObject
+from app.analysis.report.content import Repeat
+from app.run_config.config import RunRequest
+from storage.records.runs import JsonObject
 
 _ASKED = tuple(name for name in RunRequest.model_fields if name not in {"seeds", "tags", "start"})
 

@@ -7,11 +7,11 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from app.doctor.insight import Insight
-from app.report.content import Report
-from app.report.gathering import Told, gather
-from storage.records import RunRecord
-from storage.runs_folder import RunsFolder
+from app.analysis.insights.insight import Insight
+from app.analysis.report.content import Report
+from app.analysis.report.gathering import Told, gather
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import RunRecord
 
 _KEPT = 4
 _AT_ONCE = 1

@@ -6,12 +6,19 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
-from app.api.dependencies import LARGEST, TheAccounts, TheLab, TheVisitor
-from app.api.errors import ErrorAnswer
-from app.api.paging import TheShortPage, part_of
-from app.api.people import AuditEntry, FreshInvitation, FreshReset, Invitation, LimitsShape, Person
-from app.api.schemas import Listing
-from storage.account_records import Registration
+from app.api.accounts.people import (
+    AuditEntry,
+    FreshInvitation,
+    FreshReset,
+    Invitation,
+    LimitsShape,
+    Person,
+)
+from app.api.shared.dependencies import LARGEST, TheAccounts, TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Listing
+from storage.records.accounts import Registration
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorAnswer},

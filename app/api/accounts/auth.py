@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Request, Response
 
 from app.accounts.requests import Credentials, NewAccount, NewPassword
-from app.api.dependencies import TheAccounts
-from app.api.errors import ErrorAnswer
-from app.api.people import Me
-from app.session_cookie import caller, give_cookie, take_cookie
+from app.api.accounts.people import Me
+from app.api.shared.dependencies import TheAccounts
+from app.api.shared.errors import ErrorAnswer
+from app.web.session_cookie import caller, give_cookie, take_cookie
 
 router = APIRouter(
     prefix="/auth",

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse
 
 from app.accounts.requests import NewToken, ProfileChanges
-from app.api.dependencies import TheAccounts, TheLab, TheVisitor
-from app.api.errors import ErrorAnswer
-from app.api.paging import TheShortPage, part_of
-from app.api.people import FreshToken, Me, Session, Token
-from app.api.schemas import Listing
+from app.api.accounts.people import FreshToken, Me, Session, Token
+from app.api.shared.dependencies import TheAccounts, TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Listing
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorAnswer},

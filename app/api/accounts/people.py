@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.accounts.accounts import Accounts
-from app.accounts.avatars import avatar_url
 from app.accounts.directory import Limits
+from app.accounts.users.accounts import Accounts
+from app.accounts.users.avatars import avatar_url
 from app.accounts.visitors import Visitor
-from storage.account_records import (
+from storage.records.accounts import (
     AuditRecord,
     InvitationRecord,
     PersonRecord,

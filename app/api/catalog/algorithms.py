@@ -5,10 +5,10 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.algorithms.catalogue import CATALOGUE
-from app.algorithms.spec import AlgorithmSpec
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Listing
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Listing
+from app.catalog.algorithms.catalogue import CATALOGUE
+from app.catalog.algorithms.spec import AlgorithmSpec
 
 
 class HyperparameterShape(BaseModel):

@@ -7,15 +7,15 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictStr
 
 from app.accounts.visitors import Visitor
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.environments import find_for
-from app.api.errors import ErrorAnswer
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Environment, Listing
-from app.custom_environments import LONGEST_CODE, CustomEnvironment, Version
+from app.api.catalog.environments import find_for
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Environment, Listing
+from app.authoring.environments.custom_environments import LONGEST_CODE, CustomEnvironment, Version
 from app.lab import Lab
-from app.worker import messages
-from storage.records import Visibility
+from app.protocol import messages
+from storage.records.runs import Visibility
 
 router = APIRouter(
     prefix="/environments/custom",

@@ -5,11 +5,11 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.errors import ErrorAnswer
-from app.api.files import RANGE_ANSWERS, RangedFile
-from app.api.schemas import Listing
-from storage.demonstrations import Demonstration
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.files import RANGE_ANSWERS, RangedFile
+from app.api.shared.schemas import Listing
+from storage.files.demonstrations import Demonstration
 
 router = APIRouter(
     prefix="/demonstrations", tags=["demonstrations"], responses={404: {"model": ErrorAnswer}}

@@ -4,13 +4,13 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse
 
 from app.accounts.visitors import Visitor
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.errors import ErrorAnswer, NotThereError
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Environment, Listing
-from app.environments.catalogue import CATALOGUE
-from app.environments.spec import EnvSpec
-from app.errors import InputError, NotInstalledError
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer, NotThereError
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Environment, Listing
+from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError, NotInstalledError
 from app.lab import Lab
 
 router = APIRouter(

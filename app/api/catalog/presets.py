@@ -5,12 +5,12 @@ from typing import Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from app.algorithms.catalogue import get_algorithm
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.errors import ErrorAnswer
-from app.presets.catalogue import expectation, presets_for
-from app.presets.spec import PresetName
-from app.training.config import RunConfig, RunRequest
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.presets.catalogue import expectation, presets_for
+from app.catalog.presets.spec import PresetName
+from app.run_config.config import RunConfig, RunRequest
 
 router = APIRouter(prefix="/presets", tags=["presets"], responses={422: {"model": ErrorAnswer}})
 

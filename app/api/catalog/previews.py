@@ -6,15 +6,15 @@ from fastapi import APIRouter, Query, WebSocket
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.accounts.errors import AccessError
-from app.api.demonstrations import KeptDemonstration
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.errors import ErrorAnswer, refuse_socket
-from app.api.frames import MOST_FPS, UNKNOWN, FrameSender
-from app.tasks import Tasks
-from app.training.config import MAX_SEED, ShortText, WholeNumber
-from app.tryouts.tryout import Tryout
-from app.worker import messages
-from app.worker.orders import TryoutMode
+from app.api.catalog.demonstrations import KeptDemonstration
+from app.api.runs.frames import MOST_FPS, UNKNOWN, FrameSender
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.errors import ErrorAnswer, refuse_socket
+from app.authoring.tryouts.tryout import Tryout
+from app.core.tasks import Tasks
+from app.protocol import messages
+from app.protocol.orders import TryoutMode
+from app.run_config.config import MAX_SEED, ShortText, WholeNumber
 
 _Seed = Annotated[WholeNumber, Field(ge=0, le=MAX_SEED)]
 

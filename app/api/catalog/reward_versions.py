@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictStr
 
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.schemas import Listing
-from app.formatting import format_python
-from app.rewards.static_check import LONGEST
-from app.training.config import ShortText
-from storage.reward_versions import RewardVersion
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.schemas import Listing
+from app.code_check.static_check import LONGEST
+from app.core.formatting import format_python
+from app.run_config.config import ShortText
+from storage.files.reward_versions import RewardVersion
 
 _Code = Annotated[StrictStr, Field(max_length=LONGEST)]
 

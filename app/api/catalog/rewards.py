@@ -5,13 +5,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictStr
 
-from app.api.dependencies import TheLab, TheVisitor
-from app.api.schemas import Listing
-from app.rewards.problems import Problem, Severity
-from app.rewards.report import RANK_METHOD, Probe, RewardReport, Trajectories
-from app.rewards.static_check import LONGEST
-from app.training.config import ShortText
-from app.worker import messages
+from app.api.shared.dependencies import TheLab, TheVisitor
+from app.api.shared.schemas import Listing
+from app.authoring.rewards.report import RANK_METHOD, Probe, RewardReport, Trajectories
+from app.code_check.problems import Problem, Severity
+from app.code_check.static_check import LONGEST
+from app.protocol import messages
+from app.run_config.config import ShortText
 
 
 class RewardToCheck(BaseModel):

@@ -8,15 +8,15 @@ from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, StrictBool
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.files import RANGE_ANSWERS, RangedFile
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Artifact, Listing
+from app.access.run_access import PersonalTrainer
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.files import RANGE_ANSWERS, RangedFile
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Artifact, Listing
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 BUNDLE = "bundle.zip"
 """All of a run as one file, made while it is read."""

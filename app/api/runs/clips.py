@@ -9,13 +9,13 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
 from app.accounts.errors import GoneError, UnknownThingError
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.files import VIDEO_ANSWERS, RangedFile
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Listing
-from app.training import time_machine
-from storage.files import is_own_file
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.files import VIDEO_ANSWERS, RangedFile
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Listing
+from app.runs.execution import time_machine
+from storage.files.atomic import is_own_file
 
 _ERRORS: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer}}
 

@@ -9,20 +9,20 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Listing
-from app.comparison.comparing import SCORE, Comparing
-from app.comparison.entries import Entry, read_keys
-from app.comparison.lineage import Change, Node
-from app.comparison.lines import Line
-from app.comparison.numbers import Measured, Numbers, final_reward
-from app.comparison.verdicts import METHOD, Verdict
-from app.errors import InputError
-from app.training.config import ShortText
-from storage.curve_records import View
-from storage.records import RunStatus
+from app.access.run_access import PersonalTrainer
+from app.analysis.comparison.comparing import SCORE, Comparing
+from app.analysis.comparison.conclusions import METHOD, Verdict
+from app.analysis.comparison.entries import Entry, read_keys
+from app.analysis.comparison.lineage import Change, Node
+from app.analysis.comparison.lines import Line
+from app.analysis.comparison.numbers import Measured, Numbers, final_reward
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Listing
+from app.core.errors import InputError
+from app.run_config.config import ShortText
+from storage.records.curves import View
+from storage.records.runs import RunStatus
 
 MOST_POINTS = 1_500
 

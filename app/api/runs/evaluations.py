@@ -9,19 +9,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import GoneError, UnknownThingError
-from app.accounts.personal_trainer import PersonalTrainer
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.files import VIDEO_ANSWERS, RangedFile
-from app.api.schemas import Listing
-from app.rewards.static_check import LONGEST
-from app.training import evaluation
-from app.training.beside import SEED
-from app.training.config import MAX_SEED, WholeNumber
-from app.training.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, Judging
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.files import VIDEO_ANSWERS, RangedFile
+from app.api.shared.schemas import Listing
+from app.code_check.static_check import LONGEST
+from app.evaluation import evaluation
+from app.evaluation.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, Judging
+from app.run_config.config import MAX_SEED, WholeNumber
+from app.runs.execution.periodic_evaluation import SEED
 from storage.errors import BadCursorError
-from storage.files import is_own_file
+from storage.files.atomic import is_own_file
 
 MOST_EPISODES = 100
 """How many one request may ask for; the command line may ask for more."""

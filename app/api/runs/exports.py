@@ -9,13 +9,13 @@ import msgspec
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
+from app.access.run_access import PersonalTrainer
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
 from app.sharing.bundle import bundle_name
-from storage import metrics
-from storage.curve_records import unfold
-from storage.records import JsonObject
+from storage.metrics import metrics
+from storage.records.curves import unfold
+from storage.records.runs import JsonObject
 
 _ALWAYS = ("n", "t", "timesteps", "vec_steps", "updates", "episode", "elapsed_s")
 """Where a line belongs; every row begins with it."""

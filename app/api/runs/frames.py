@@ -9,10 +9,10 @@ from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSoc
 from starlette.websockets import WebSocketState
 
 from app.accounts.errors import AccessError, HiddenError
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer, refuse_socket
-from app.tasks import Tasks
-from app.training.frames import FrameHub
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer, refuse_socket
+from app.core.tasks import Tasks
+from app.runs.state.frames import FrameHub
 from storage.errors import RunNotFoundError
 
 _ON_THEIR_WAY = 2

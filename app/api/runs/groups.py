@@ -5,10 +5,10 @@ from dataclasses import asdict
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.api.dependencies import TheTrainer, describe_all
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Run
-from app.training.groups import GroupPoint, GroupStatistics, group_statistics
+from app.api.shared.dependencies import TheTrainer, describe_all
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Run
+from app.runs.groups import GroupPoint, GroupStatistics, group_statistics
 
 router = APIRouter(prefix="/groups", tags=["groups"], responses={404: {"model": ErrorAnswer}})
 

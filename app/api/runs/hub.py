@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictStr
 
-from app.api.dependencies import TheTrainer, describe
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Run
+from app.api.shared.dependencies import TheTrainer, describe
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Run
 from app.sharing.pulling import PullWish
 
 Short = Annotated[StrictStr, Field(min_length=1, max_length=200)]

@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter, Request
 
-from app.api.dependencies import TheTrainer, describe
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Run
+from app.api.shared.dependencies import TheTrainer, describe
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Run
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _BODY = {

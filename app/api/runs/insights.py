@@ -6,12 +6,12 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.paging import TheShortPage, part_of
-from app.api.schemas import Listing
-from app.doctor import insight
-from app.report.forms import MEDIA_TYPES, Form, write_report
+from app.analysis.insights import insight
+from app.analysis.report.forms import MEDIA_TYPES, Form, write_report
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.paging import TheShortPage, part_of
+from app.api.shared.schemas import Listing
 
 router = APIRouter(
     prefix="/runs/{run_id}", tags=["insights"], responses={404: {"model": ErrorAnswer}}

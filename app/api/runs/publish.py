@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from app.accounts.errors import UnknownThingError
-from app.api.dependencies import TheTrainer
-from app.api.errors import ErrorAnswer
+from app.api.shared.dependencies import TheTrainer
+from app.api.shared.errors import ErrorAnswer
 from app.sharing import publishing
 from app.sharing.publishing import PublicationStatus, Wish
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Query, Response
 
-from app.api.dependencies import LARGEST, TheTrainer
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Listing, LogEvent
-from storage import metrics
-from storage.records import JsonObject
+from app.api.shared.dependencies import LARGEST, TheTrainer
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Listing, LogEvent
+from storage.metrics import metrics
+from storage.records.runs import JsonObject
 
 router = APIRouter(
     prefix="/runs/{run_id}", tags=["records"], responses={404: {"model": ErrorAnswer}}

@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.algorithms.catalogue import get_algorithm
-from app.api.dependencies import TheTrainer, describe, describe_all
-from app.api.errors import ErrorAnswer
-from app.api.schemas import Listing, NewGroup, Run
-from app.environments.catalogue import find_in_catalogue
-from app.errors import InputError, UnknownAlgorithmError
-from app.training.branching import BranchRequest
-from app.training.config import MAX_TIMESTEPS, RunRequest, ShortText, WholeNumber
-from app.training.labels import RunLabels
-from storage.history_records import SORTABLE
-from storage.records import RunFilter, RunStatus, Visibility
+from app.api.shared.dependencies import TheTrainer, describe, describe_all
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import Listing, NewGroup, Run
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.catalog.environments.catalogue import find_in_catalogue
+from app.core.errors import InputError, UnknownAlgorithmError
+from app.run_config.config import MAX_TIMESTEPS, RunRequest, ShortText, WholeNumber
+from app.run_config.labels import RunLabels
+from app.runs.branching import BranchRequest
+from storage.records.history import SORTABLE
+from storage.records.runs import RunFilter, RunStatus, Visibility
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer},

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from app.accounts.personal_trainer import PersonalTrainer
-from app.api.dependencies import LARGEST, TheTrainer, describe
-from app.api.errors import ErrorAnswer
-from app.api.schemas import LogEvent
-from app.training.feed import RunFeed
-from storage import metrics
-from storage.records import RunStatus
+from app.access.run_access import PersonalTrainer
+from app.api.shared.dependencies import LARGEST, TheTrainer, describe
+from app.api.shared.errors import ErrorAnswer
+from app.api.shared.schemas import LogEvent
+from app.runs.state.feed import RunFeed
+from storage.metrics import metrics
+from storage.records.runs import RunStatus
 
 _BEGIN_WITH = 100
 _BETWEEN_MESSAGES_S = 0.25

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from app.accounts.accounts import Accounts
+from app.access.run_access import PersonalTrainer
 from app.accounts.errors import AccountsOffError, NotSignedInError
-from app.accounts.personal_trainer import PersonalTrainer
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
-from app.api.schemas import Run
+from app.api.shared.schemas import Run
 from app.lab import Lab
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 LARGEST = 2**53
 """No line and no event has a larger number."""

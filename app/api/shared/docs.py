@@ -4,7 +4,7 @@ from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 
-from app.assets import ASSETS_URL
+from app.web.assets import ASSETS_URL
 
 
 def add_docs(api: FastAPI) -> None:

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from app.accounts.errors import HiddenError
-from app.early_answers import close_reason
-from app.errors import InputError, explain
+from app.core.errors import InputError, explain
+from app.web.early_responses import close_reason
 from storage.errors import LabError, RunNotFoundError
 
 _INVALID = 4422

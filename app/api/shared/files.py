@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
-from app.api.errors import ErrorAnswer, error_answer
+from app.api.shared.errors import ErrorAnswer, error_answer
 
 _ONE_RANGE = re.compile(rb"bytes=(?:([0-9]{1,15})-([0-9]{0,15})|-([0-9]{1,15}))")
 

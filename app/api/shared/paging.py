@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.schemas import Listing
+from app.api.shared.schemas import Listing
 from storage.errors import BadCursorError
 
 T = TypeVar("T")

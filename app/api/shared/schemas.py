@@ -6,10 +6,10 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from app.environments.options import EnvOption, OptionValue
-from app.environments.spec import EnvSpec
-from storage.files import Artifact as StoredFile
-from storage.records import EventRecord, RunRecord, RunStatus, Visibility
+from app.catalog.environments.options import EnvOption, OptionValue
+from app.catalog.environments.spec import EnvSpec
+from storage.files.atomic import Artifact as StoredFile
+from storage.records.runs import EventRecord, RunRecord, RunStatus, Visibility
 
 T = TypeVar("T")
 

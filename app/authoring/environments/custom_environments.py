@@ -14,23 +14,23 @@ from http import HTTPStatus
 
 import msgspec
 
-from app.accounts.attempts import Attempts
-from app.accounts.code_policy import CodePolicy
+from app.accounts.access.code_policy import CodePolicy
 from app.accounts.errors import AccessError, ForbiddenError, UnknownThingError
+from app.accounts.limits.attempts import Attempts
 from app.accounts.visitors import Visitor
-from app.environment_finder import EnvironmentFinder, spec_of
-from app.environments.catalogue import CUSTOM, remember
-from app.environments.spec import EnvSpec
-from app.errors import InputError
-from app.events import Event
-from app.training.backend import ProtocolError, WorkerGoneError
-from app.training.hanging import receive_unless_hanging
-from app.training.pictures import receive_picture
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from app.worker.user_code import UserCodeError
-from storage.records import Visibility
-from storage.runs_folder import RunsFolder
+from app.catalog.environments.catalogue import CUSTOM, remember
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError
+from app.core.events import Event
+from app.discovery.environment_finder import EnvironmentFinder, spec_of
+from app.protocol import messages, orders
+from app.protocol.user_code import UserCodeError
+from app.workers.hanging import receive_unless_hanging
+from app.workers.local_worker import ProtocolError, WorkerGoneError
+from app.workers.pictures import receive_picture
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import Visibility
 
 LONGEST_CODE = 64 << 10
 """How many characters the file of an environment may have."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
-from app.rewards.modules import OFFERED
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
+from app.code_check.modules import OFFERED
 
 _MOST = 400
 

@@ -4,15 +4,15 @@ import asyncio
 import re
 import signal
 
-from app.environments.spec import EnvSpec
-from app.rewards.errors import CannotCheckError
-from app.rewards.problems import Problem, Severity
-from app.rewards.recordings import FILE
-from app.training.backend import ProtocolError, Received, WorkerGoneError
-from app.training.hanging import receive_unless_hanging
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from app.worker.user_code import REWARD_FILE, UserCodeError
+from app.authoring.rewards.errors import CannotCheckError
+from app.authoring.rewards.recordings import FILE
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.problems import Problem, Severity
+from app.protocol import messages, orders
+from app.protocol.user_code import REWARD_FILE, UserCodeError
+from app.workers.hanging import receive_unless_hanging
+from app.workers.local_worker import ProtocolError, Received, WorkerGoneError
+from app.workers.pool import WorkerPool
 
 _WITHIN_S = 25.0
 

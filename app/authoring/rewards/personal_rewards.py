@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.accounts.code_policy import CodePolicy
+from app.accounts.access.code_policy import CodePolicy
 from app.accounts.visitors import Visitor
-from app.environments.spec import EnvSpec
-from app.rewards.problems import Problem
-from app.rewards.report import RewardReport
-from app.rewards.reward_lab import RewardLab
-from storage.reward_versions import RewardVersion
+from app.authoring.rewards.report import RewardReport
+from app.authoring.rewards.reward_lab import RewardLab
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.problems import Problem
+from storage.files.reward_versions import RewardVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import sqrt
 
-from app.environments.spec import EnvSpec
-from app.rewards.problems import Problem, Severity
-from app.rewards.report import RANK_METHOD, Finding, Probe, RewardReport, Trajectories
-from app.worker.messages import RewardChecked, Scored
+from app.authoring.rewards.report import RANK_METHOD, Finding, Probe, RewardReport, Trajectories
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.problems import Problem, Severity
+from app.protocol.messages import RewardChecked, Scored
 
 _HALF_WAY = 0.5
 """A trick that is worth this part of the way from random to good, or more, isn't one."""

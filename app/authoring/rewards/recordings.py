@@ -7,12 +7,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from app.environments.spec import EnvSpec
-from app.rewards.errors import CannotCheckError
-from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from storage.runs_folder import RunsFolder
+from app.authoring.rewards.errors import CannotCheckError
+from app.catalog.environments.spec import EnvSpec
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError, WorkerGoneError
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
 
 FILE = "transitions.npz"
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from app.rewards.problems import Problem, Severity
-from app.worker.messages import Scored, Term
+from app.code_check.problems import Problem, Severity
+from app.protocol.messages import Scored, Term
 
 RANK_METHOD = "Kendall's tau-b"
 

@@ -5,26 +5,26 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from app.accounts.attempts import Attempts
-from app.accounts.code_policy import CodePolicy
+from app.accounts.access.code_policy import CodePolicy
+from app.accounts.limits.attempts import Attempts
 from app.accounts.visitors import Visitor
-from app.environment_finder import EnvironmentFinder
-from app.environments.spec import EnvSpec
-from app.rewards.dry_run import DryRun
-from app.rewards.errors import CannotCheckError
-from app.rewards.kinds import CodeKind
-from app.rewards.problems import Problem
-from app.rewards.recordings import Recordings
-from app.rewards.report import RewardReport
-from app.rewards.static_check import check
-from app.rewards.templates.catalogue import templates_for
-from app.rewards.templates.template import Template
-from app.rewards.verdict import judge
-from app.rewards.versions import RewardVersions
-from app.rewards.words import Word, words_of
-from app.training.workers import WorkerPool
-from app.worker.messages import RewardChecked
-from storage.runs_folder import RunsFolder
+from app.authoring.rewards.completions import Word, words_of
+from app.authoring.rewards.dry_run import DryRun
+from app.authoring.rewards.errors import CannotCheckError
+from app.authoring.rewards.ranking import judge
+from app.authoring.rewards.recordings import Recordings
+from app.authoring.rewards.report import RewardReport
+from app.authoring.rewards.templates.catalogue import templates_for
+from app.authoring.rewards.templates.template import Template
+from app.authoring.rewards.versions import RewardVersions
+from app.catalog.environments.spec import EnvSpec
+from app.code_check.kinds import CodeKind
+from app.code_check.problems import Problem
+from app.code_check.static_check import check
+from app.discovery.environment_finder import EnvironmentFinder
+from app.protocol.messages import RewardChecked
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
 
 _MOST_CHECKS = 60
 _WITHIN_S = 60

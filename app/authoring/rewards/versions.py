@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from app.accounts.errors import OverLimitError
 from app.accounts.visitors import Visitor
-from app.errors import InputError
-from app.rewards.static_check import LONGEST
+from app.code_check.static_check import LONGEST
+from app.core.errors import InputError
 from storage.errors import DiskFullError
-from storage.reward_versions import RewardShelf, RewardVersion
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.files.reward_versions import RewardShelf, RewardVersion
 
 KEPT = 30
 """How many versions stay for each environment."""

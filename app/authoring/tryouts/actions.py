@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.environments.key_maps import Action
-from app.environments.spec import ActionKind, EnvSpec
-from app.errors import InputError, short
+from app.catalog.environments.key_maps import Action
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.core.errors import InputError, short
 
 _WIDEST = 1.0
 """How far a slider goes where there is no bound."""

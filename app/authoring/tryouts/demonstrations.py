@@ -6,10 +6,10 @@ from pathlib import Path
 
 from app.accounts.errors import OverLimitError, UnknownThingError
 from app.accounts.visitors import Visitor
-from app.tryouts.tryout import Tryout
-from storage.demonstrations import Demonstration, DemonstrationFolder
+from app.authoring.tryouts.tryout import Tryout
 from storage.errors import DiskFullError
-from storage.runs_folder import RunsFolder
+from storage.files.demonstrations import Demonstration, DemonstrationFolder
+from storage.files.lab_folder import RunsFolder
 
 _MOST = 200
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.accounts.visitors import Visitor
-from app.tryouts.demonstrations import Demonstrations
-from app.tryouts.random_scores import RandomScore
-from app.tryouts.tryout import Tryout
-from app.tryouts.tryouts import Tryouts
-from app.worker.orders import TryoutMode
-from storage.demonstrations import Demonstration
+from app.authoring.tryouts.demonstrations import Demonstrations
+from app.authoring.tryouts.random_scores import RandomScore
+from app.authoring.tryouts.tryout import Tryout
+from app.authoring.tryouts.tryouts import Tryouts
+from app.protocol.orders import TryoutMode
+from storage.files.demonstrations import Demonstration
 
 
 @dataclass(frozen=True, slots=True)

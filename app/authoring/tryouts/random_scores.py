@@ -8,7 +8,7 @@ from statistics import fmean
 
 import msgspec
 
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
 
 _MOST_EPISODES = 20
 _MOST_KEPT = 1_000

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from app.worker import messages
+from app.protocol import messages
 
 _MOST_NUMBERS = 1_000_000
 """An episode of more numbers than this isn't worth keeping: eight megabytes."""

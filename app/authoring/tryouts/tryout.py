@@ -7,19 +7,19 @@ import time
 from collections.abc import Callable
 from uuid import uuid4
 
-from app.environments.key_maps import Action
-from app.environments.spec import EnvSpec
-from app.errors import InputError
-from app.events import Event
-from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, Shown, WorkerGoneError
-from app.training.config import MAX_SEED
-from app.training.frames import FrameHub
-from app.tryouts.actions import ActionSpace
-from app.tryouts.errors import NothingToKeepError, TryoutEndedError, WrongModeError
-from app.tryouts.recording import Recording
-from app.worker import messages, orders
-from app.worker.orders import TryoutMode
+from app.authoring.tryouts.actions import ActionSpace
+from app.authoring.tryouts.errors import NothingToKeepError, TryoutEndedError, WrongModeError
+from app.authoring.tryouts.recording import Recording
+from app.catalog.environments.key_maps import Action
+from app.catalog.environments.spec import EnvSpec
+from app.core.errors import InputError
+from app.core.events import Event
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.protocol.orders import TryoutMode
+from app.run_config.config import MAX_SEED
+from app.runs.state.frames import FrameHub
+from app.workers.local_worker import LocalWorker, ProtocolError, Shown, WorkerGoneError
 
 SPEEDS = (1.0, 0.5, 0.25)
 """Parts of its own speed that an environment can be played at."""

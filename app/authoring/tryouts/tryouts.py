@@ -9,16 +9,16 @@ from typing import Protocol
 
 from app.accounts.errors import UnknownThingError
 from app.accounts.visitors import Visitor
-from app.environment_finder import EnvironmentFinder
-from app.environments.spec import EnvSpec
-from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.training.workers import WorkerPool
-from app.tryouts.errors import NoRoomError, TooManyTryoutsError, TryoutEndedError
-from app.tryouts.random_scores import RandomScores
-from app.tryouts.tryout import Tryout, any_seed
-from app.worker import messages, orders
-from app.worker.orders import TryoutMode
+from app.authoring.tryouts.errors import NoRoomError, TooManyTryoutsError, TryoutEndedError
+from app.authoring.tryouts.random_scores import RandomScores
+from app.authoring.tryouts.tryout import Tryout, any_seed
+from app.catalog.environments.spec import EnvSpec
+from app.core.tasks import Tasks
+from app.discovery.environment_finder import EnvironmentFinder
+from app.protocol import messages, orders
+from app.protocol.orders import TryoutMode
+from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.pool import WorkerPool
 
 IDLE_S = 120.0
 """So long a tryout lasts while nobody asks for anything and nobody looks."""

@@ -1,9 +1,9 @@
 """Advantage Actor-Critic."""
 
-from app.algorithms import common
-from app.algorithms.network import ACTOR_AND_VALUE, ORTHOGONAL_START, log_std_init, network
-from app.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.environments.spec import ActionKind
+from app.catalog.algorithms import common
+from app.catalog.algorithms.network import ACTOR_AND_VALUE, ORTHOGONAL_START, log_std_init, network
+from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
+from app.catalog.environments.spec import ActionKind
 
 A2C = AlgorithmSpec(
     id="A2C",

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.algorithms import common
-from app.algorithms.network import network
-from app.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.environments.spec import ActionKind, EnvSpec
-from app.errors import InputError
+from app.catalog.algorithms import common
+from app.catalog.algorithms.network import network
+from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.core.errors import InputError
 
 
 def _check(values: Mapping[str, Any], n_envs: int, _environment: EnvSpec) -> None:

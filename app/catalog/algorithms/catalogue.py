@@ -1,13 +1,13 @@
 """The algorithms on offer."""
 
-from app.algorithms.a2c import A2C
-from app.algorithms.ars import ARS
-from app.algorithms.continuous import CROSSQ, SAC, TD3, TQC
-from app.algorithms.dqn import DQN, QRDQN
-from app.algorithms.ppo import MASKABLE_PPO, PPO, RECURRENT_PPO
-from app.algorithms.spec import AlgorithmSpec
-from app.algorithms.trpo import TRPO
-from app.errors import UnknownAlgorithmError
+from app.catalog.algorithms.a2c import A2C
+from app.catalog.algorithms.ars import ARS
+from app.catalog.algorithms.continuous import CROSSQ, SAC, TD3, TQC
+from app.catalog.algorithms.dqn import DQN, QRDQN
+from app.catalog.algorithms.ppo import MASKABLE_PPO, PPO, RECURRENT_PPO
+from app.catalog.algorithms.spec import AlgorithmSpec
+from app.catalog.algorithms.trpo import TRPO
+from app.core.errors import UnknownAlgorithmError
 
 CATALOGUE: dict[str, AlgorithmSpec] = {
     spec.id: spec

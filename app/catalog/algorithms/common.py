@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from app.algorithms.spec import Hyperparameter
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind
-from app.errors import InputError
+from app.catalog.algorithms.spec import Hyperparameter
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind
+from app.core.errors import InputError
 
 
 def share(name: str, default: float, description: str) -> Hyperparameter:

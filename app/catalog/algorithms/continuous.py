@@ -1,15 +1,15 @@
 """Actor-critics with a memory, for continuous actions."""
 
-from app.algorithms import common
-from app.algorithms.network import (
+from app.catalog.algorithms import common
+from app.catalog.algorithms.network import (
     ACTOR_AND_CRITICS,
     log_std_init,
     n_critics,
     n_quantiles,
     network,
 )
-from app.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.environments.spec import ActionKind
+from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
+from app.catalog.environments.spec import ActionKind
 
 _BUFFER = 300_000
 _WARMUP = 1_000

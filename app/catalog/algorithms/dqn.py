@@ -1,9 +1,9 @@
 """Deep Q-Networks: what is each action worth?"""
 
-from app.algorithms import common
-from app.algorithms.network import n_quantiles, network
-from app.algorithms.spec import AlgorithmSpec
-from app.environments.spec import ActionKind
+from app.catalog.algorithms import common
+from app.catalog.algorithms.network import n_quantiles, network
+from app.catalog.algorithms.spec import AlgorithmSpec
+from app.catalog.environments.spec import ActionKind
 
 _HYPERPARAMETERS = (
     common.learning_rate(1e-3),

@@ -1,6 +1,6 @@
 """Hyperparameters of the network: its size, its non-linearity, how it begins."""
 
-from app.algorithms.spec import Hyperparameter
+from app.catalog.algorithms.spec import Hyperparameter
 
 ACTOR_AND_VALUE = ("pi", "vf")
 ACTOR_AND_CRITICS = ("pi", "qf")

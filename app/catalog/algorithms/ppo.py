@@ -1,15 +1,15 @@
 """Proximal Policy Optimisation, plain, with a memory, and with forbidden actions."""
 
-from app.algorithms import common
-from app.algorithms.network import (
+from app.catalog.algorithms import common
+from app.catalog.algorithms.network import (
     ACTOR_AND_VALUE,
     LSTM,
     ORTHOGONAL_START,
     log_std_init,
     network,
 )
-from app.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.environments.spec import ActionKind
+from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
+from app.catalog.environments.spec import ActionKind
 
 _CLIPPING = (
     Hyperparameter(

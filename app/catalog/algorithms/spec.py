@@ -4,15 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.algorithms.schedule import FORMS, Schedule, read_schedule
-from app.environments.spec import ActionKind, EnvSpec
-from app.errors import (
-    AlgorithmDoesNotFitError,
-    InputError,
-    UnknownHyperparameterError,
-    short,
-)
-from app.parameters import Layers, Parameter
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.core.errors import AlgorithmDoesNotFitError, InputError, UnknownHyperparameterError, short
+from app.core.parameters import Layers, Parameter
+from app.protocol.schedule import FORMS, Schedule, read_schedule
 
 Value = float | int | bool | str | Layers | Schedule | None
 """What a hyperparameter can be set to."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.environments.extras import ATARI
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind
+from app.catalog.environments.extras import ATARI
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind
 
 _DIRECTIONS = ("up", "right", "left", "down", "up right", "up left", "down right", "down left")
 _EVERY_BUTTON = (

@@ -1,11 +1,11 @@
-"""Bandits: rows of levers, each with a payout one has to find out; see app/worker/bandits.py."""
+"""Bandits: rows of levers with unknown payouts, played in app/worker/envs/bandits.py."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 
 _ARMS = EnvOption(
     name="arms", type="int", default=10, min=2, max=50, description="How many levers there are."

@@ -5,8 +5,8 @@ from dataclasses import replace
 from math import pi
 from typing import Any
 
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
 
 _WEATHER = (
     EnvOption(

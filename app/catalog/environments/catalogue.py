@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from app.environments import (
+from app.catalog.environments import (
     atari,
     bandits,
     box2d,
@@ -14,8 +14,8 @@ from app.environments import (
     mujoco,
     toy_text,
 )
-from app.environments.spec import ActionKind, EnvSpec
-from app.errors import UnknownEnvironmentError
+from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.core.errors import UnknownEnvironmentError
 
 _OFFERED = (
     classic_control.CARTPOLE,

@@ -2,8 +2,8 @@
 
 from math import pi, radians
 
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 
 CARTPOLE = EnvSpec(
     id="CartPole-v1",

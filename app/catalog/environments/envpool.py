@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.environments.extras import Extra
-from app.environments.wrappers import Wrappers
+from app.catalog.environments.extras import Extra
+from app.protocol.wrappers import Wrappers
 
 ENVPOOL = Extra("envpool", ("envpool",))
 

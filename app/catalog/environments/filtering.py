@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from app.environments.spec import Difficulty, EnvSpec
+from app.catalog.environments.spec import Difficulty, EnvSpec
 
 SOLVED = "yes"
 UNSOLVED = "no"

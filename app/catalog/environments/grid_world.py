@@ -1,11 +1,11 @@
-"""GridWorld, the lab's own example of an environment; it is played in app/worker/grid_world.py."""
+"""GridWorld, the lab's own example of an environment: app/worker/envs/grid_world.py plays it."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.environments.grid_map import MAX_SIDE, GridMap, read_map, two_rooms
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
+from app.protocol.grid_map import MAX_SIDE, GridMap, read_map, two_rooms
 
 _OPTIONS = (
     EnvOption(

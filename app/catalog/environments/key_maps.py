@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.environments.spec import ActionKind, EnvSpec
+from app.catalog.environments.spec import ActionKind, EnvSpec
 
 Action = int | tuple[float, ...]
 """One of several choices, or a list of numbers."""

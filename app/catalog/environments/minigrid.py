@@ -1,7 +1,7 @@
 """MiniGrid: rooms, doors and keys, of which the agent sees the 7 by 7 cells before it."""
 
-from app.environments.extras import MINIGRID
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.catalog.environments.extras import MINIGRID
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 
 _VIEW = 7
 _OBSERVED = tuple(

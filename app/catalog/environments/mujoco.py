@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from app.environments.extras import MUJOCO
-from app.environments.spec import ActionKind, EnvSpec, Observed
+from app.catalog.environments.extras import MUJOCO
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 
 
 def _body(

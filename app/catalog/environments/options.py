@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.errors import InputError
-from app.parameters import Parameter
+from app.core.errors import InputError
+from app.core.parameters import Parameter
 
 OptionValue = float | int | bool | str | None
 """What an option can be set to."""

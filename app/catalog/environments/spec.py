@@ -7,9 +7,9 @@ from enum import StrEnum
 from keyword import iskeyword
 from typing import Any
 
-from app.environments.extras import Extra
-from app.environments.options import EnvOption
-from app.errors import InputError, NotInstalledError, UnknownOptionError
+from app.catalog.environments.extras import Extra
+from app.catalog.environments.options import EnvOption
+from app.core.errors import InputError, NotInstalledError, UnknownOptionError
 
 
 class ActionKind(StrEnum):

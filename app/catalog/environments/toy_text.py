@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, Observed, discrete_state
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, Observed, discrete_state
 
 _LAKES = {"4x4": 16, "8x8": 64}
 

@@ -1,6 +1,6 @@
 """Presets of the Box2D family."""
 
-from app.presets.spec import Preset, for_budgets
+from app.catalog.presets.spec import Preset, for_budgets
 
 _LANDER_PPO = {
     "n_steps": 128,

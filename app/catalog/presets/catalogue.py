@@ -4,11 +4,11 @@ import json
 from functools import cache
 from pathlib import Path
 
-from app.algorithms.spec import AlgorithmSpec
-from app.environments.spec import EnvSpec
-from app.presets.box2d import BOX2D
-from app.presets.classic_control import CLASSIC_CONTROL
-from app.presets.spec import Expectation, Preset, PresetName
+from app.catalog.algorithms.spec import AlgorithmSpec
+from app.catalog.environments.spec import EnvSpec
+from app.catalog.presets.box2d import BOX2D
+from app.catalog.presets.classic_control import CLASSIC_CONTROL
+from app.catalog.presets.spec import Expectation, Preset, PresetName
 
 TUNED = {**CLASSIC_CONTROL, **BOX2D}
 """Fast, stable and high score, by environment and algorithm."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.presets.spec import Preset, for_budgets
+from app.catalog.presets.spec import Preset, for_budgets
 
 _CARTPOLE_PPO = {
     "n_steps": 32,

@@ -3,8 +3,8 @@
 import asyncio
 from collections import deque
 
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.worker import messages
+from app.protocol import messages
+from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
 
 
 class ChangeRequests:

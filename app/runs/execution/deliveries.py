@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 
-from app.storage_thread import StorageThread
-from app.training.backend import Piece, ProtocolError
-from app.training.feed import RunFeed
-from app.worker import messages
-from storage.files import write_atomically
-from storage.run_folder import RunFolder
+from app.core.storage_thread import StorageThread
+from app.protocol import messages
+from app.runs.state.feed import RunFeed
+from app.workers.local_worker import Piece, ProtocolError
+from storage.files.atomic import write_atomically
+from storage.files.run_folder import RunFolder
 
 OnCheckpoint = Callable[[int, bytes], Awaitable[None]]
 

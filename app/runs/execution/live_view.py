@@ -4,8 +4,11 @@ import asyncio
 import logging
 import time
 
-from app.tasks import Tasks
-from app.training.backend import (
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig
+from app.runs.state.feed import RunFeed
+from app.workers.local_worker import (
     LocalWorker,
     Piece,
     ProtocolError,
@@ -13,12 +16,9 @@ from app.training.backend import (
     Shown,
     WorkerGoneError,
 )
-from app.training.config import RunConfig
-from app.training.feed import RunFeed
-from app.training.filmed import Filmed
-from app.training.helper_slots import HelperSlots
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.workers.pool import WorkerPool
+from app.workers.side_slots import HelperSlots
+from app.workers.video import Filmed
 
 FRAMES_PER_SECOND = 15
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from app.tasks import Tasks
-from app.training.backend import HandedOut, WorkerGoneError
-from app.training.feed import RunFeed
-from app.training.time_machine import TimeMachine
+from app.core.tasks import Tasks
+from app.runs.execution.time_machine import TimeMachine
+from app.runs.state.feed import RunFeed
+from app.workers.local_worker import HandedOut, WorkerGoneError
 
 
 class Moments:

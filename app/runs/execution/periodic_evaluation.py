@@ -4,11 +4,11 @@ import asyncio
 import logging
 from typing import Protocol
 
-from app.tasks import Tasks
-from app.training.backend import HandedOut, LocalWorker, ProtocolError, WorkerGoneError
-from app.training.config import RunConfig
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig
+from app.workers.local_worker import HandedOut, LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.pool import WorkerPool
 
 EPISODES = 10
 SEED = 1_000_000

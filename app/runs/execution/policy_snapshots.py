@@ -3,10 +3,10 @@
 import asyncio
 import logging
 
-from app.training.backend import HandedOut, WorkerGoneError
-from app.training.supervisor import Supervisor
-from app.worker import framing
-from storage.fork_files import ForkFiles
+from app.protocol import framing
+from app.runs.execution.supervisor import Supervisor
+from app.workers.local_worker import HandedOut, WorkerGoneError
+from storage.files.fork_files import ForkFiles
 
 _HANDED_OUT_WITHIN_S = 3.0
 """A person waits for the change."""

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, replace
 
-from app.environments.catalogue import environment_of_run
-from app.training.feed import RECENT_LINES
-from app.training.supervisor import judge
-from storage import metrics
-from storage.checkpoint_files import CheckpointFile
-from storage.clip_files import ClipFiles
-from storage.fork_files import ForkFiles
-from storage.records import JsonObject, Progress, RunRecord
-from storage.run_folder import RunFolder
-from storage.sketches import sketch
+from app.catalog.environments.catalogue import environment_of_run
+from app.runs.execution.supervisor import judge
+from app.runs.state.feed import RECENT_LINES
+from storage.database.sketches import sketch
+from storage.files.checkpoint_files import CheckpointFile
+from storage.files.clip_files import ClipFiles
+from storage.files.fork_files import ForkFiles
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.runs import JsonObject, Progress, RunRecord
 
 
 class NoGoodCheckpointError(Exception):

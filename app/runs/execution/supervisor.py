@@ -11,10 +11,22 @@ from typing import Protocol
 import msgspec
 import psutil
 
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from app.training import endings
-from app.training.backend import (
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.protocol.user_code import LONGEST_CALL_S, HangingError, crashed_place, hanging_place
+from app.run_config.config import RunConfig
+from app.runs.execution.change_requests import ChangeRequests
+from app.runs.execution.deliveries import Deliveries
+from app.runs.execution.live_view import LiveView
+from app.runs.execution.moments import Moments
+from app.runs.execution.periodic_evaluation import EvaluationBeside
+from app.runs.execution.time_machine import TimeMachine
+from app.runs.execution.weight_requests import WeightRequests
+from app.runs.state import endings
+from app.runs.state.endings import STOP_WITHIN_S, Ending, StopWish
+from app.runs.state.feed import RunFeed
+from app.workers.local_worker import (
     HandedOut,
     LocalWorker,
     Piece,
@@ -22,29 +34,16 @@ from app.training.backend import (
     Received,
     WorkerGoneError,
 )
-from app.training.beside import EvaluationBeside
-from app.training.change_requests import ChangeRequests
-from app.training.config import RunConfig
-from app.training.deliveries import Deliveries
-from app.training.endings import STOP_WITHIN_S, Ending, StopWish
-from app.training.feed import RunFeed
-from app.training.filmed import Filmed
-from app.training.helper_slots import HelperSlots
-from app.training.live_view import LiveView
-from app.training.moments import Moments
-from app.training.time_machine import TimeMachine
-from app.training.weight_requests import WeightRequests
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from app.worker.user_code import LONGEST_CALL_S, HangingError
-from app.worker.watchdog import crashed_place, hanging_place
-from storage import runs
-from storage.checkpoint_files import CheckpointFile
+from app.workers.pool import WorkerPool
+from app.workers.side_slots import HelperSlots
+from app.workers.video import Filmed
+from storage.database import runs
 from storage.errors import NotWrittenError
-from storage.files import write_atomically
-from storage.metrics import MetricsWriter
-from storage.records import JsonObject, Progress
-from storage.run_folder import RunFolder
+from storage.files.atomic import write_atomically
+from storage.files.checkpoint_files import CheckpointFile
+from storage.files.run_folder import RunFolder
+from storage.metrics.metrics import MetricsWriter
+from storage.records.runs import JsonObject, Progress
 
 _MEMORY_MARGIN_MB = 512
 """Beyond its own limit a worker's process needs this much for code and libraries."""

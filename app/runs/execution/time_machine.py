@@ -9,21 +9,21 @@ from pathlib import Path
 
 import msgspec
 
-from app.events import Event
-from app.storage_thread import StorageThread
-from app.tasks import Tasks
-from app.training.backend import LocalWorker, Piece, ProtocolError, WorkerGoneError
-from app.training.beside import SEED
-from app.training.capacity import CodeRefusal
-from app.training.config import RunConfig
-from app.training.filmed import Filmed
-from app.training.journal import Journal
-from app.training.workers import WorkerPool
-from app.worker import messages, orders
-from storage import runs
-from storage.clip_files import ClipFiles, runs_with_clips_to_make
+from app.core.events import Event
+from app.core.storage_thread import StorageThread
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig
+from app.runs.execution.periodic_evaluation import SEED
+from app.runs.state.capacity import CodeRefusal
+from app.runs.state.journal import Journal
+from app.workers.local_worker import LocalWorker, Piece, ProtocolError, WorkerGoneError
+from app.workers.pool import WorkerPool
+from app.workers.video import Filmed
+from storage.database import runs
 from storage.errors import RunNotFoundError, StorageError
-from storage.runs_folder import RunsFolder
+from storage.files.clip_files import ClipFiles, runs_with_clips_to_make
+from storage.files.lab_folder import RunsFolder
 
 CLIP_SECONDS = 5.0
 

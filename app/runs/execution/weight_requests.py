@@ -2,8 +2,8 @@
 
 import asyncio
 
-from app.training.backend import HandedOut, LocalWorker, WorkerGoneError
-from app.worker import messages, orders
+from app.protocol import messages, orders
+from app.workers.local_worker import HandedOut, LocalWorker, WorkerGoneError
 
 
 class WeightRequests:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from storage.records import RunRecord
+from storage.records.runs import RunRecord
 
 OwnerLimit = Callable[[str | None], int | None]
 """Returns how many runs of somebody may train at once; None: no limit of their own."""

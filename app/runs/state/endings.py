@@ -4,9 +4,9 @@ import signal
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.training.backend import FROM_OUTSIDE
-from app.worker.watchdog import Place
-from storage.records import JsonObject, Progress, RunStatus
+from app.protocol.user_code import Place
+from app.workers.local_worker import FROM_OUTSIDE
+from storage.records.runs import JsonObject, Progress, RunStatus
 
 STOP_WITHIN_S = 10.0
 """So long a worker has to deliver its model after it was asked to stop."""

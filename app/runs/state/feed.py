@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.events import Event
-from app.training.frames import FrameHub
-from storage.curve_records import terms_of
-from storage.records import EventRecord, JsonObject, Progress, RunRecord
-from storage.sketches import Sketcher
+from app.core.events import Event
+from app.runs.state.frames import FrameHub
+from storage.database.sketches import Sketcher
+from storage.records.curves import terms_of
+from storage.records.runs import EventRecord, JsonObject, Progress, RunRecord
 
 RECENT_LINES = 2_000
 RECENT_EPISODES = 100

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from app.worker.messages import FrameHeader
+from app.protocol.messages import FrameHeader
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,21 @@ from typing import Any
 
 import msgspec
 
-from app.algorithms.engine import describe_engine
-from app.environments.catalogue import environment_of_run
-from app.events import Event
-from app.storage_thread import StorageThread, until_written
-from app.tasks import Tasks
-from app.training.endings import Ending
-from app.training.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
-from app.worker import messages
-from storage import events, metrics, runs
-from storage.database import in_one_step
+from app.catalog.environments.catalogue import environment_of_run
+from app.core.events import Event
+from app.core.storage_thread import StorageThread, until_written
+from app.core.tasks import Tasks
+from app.protocol import messages
+from app.protocol.engine import describe_engine
+from app.runs.state.endings import Ending
+from app.runs.state.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
+from storage.database import events, runs
+from storage.database.database import in_one_step
 from storage.errors import NotWrittenError
-from storage.records import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.records.runs import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
 
 _LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
 

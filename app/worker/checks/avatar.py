@@ -4,8 +4,8 @@ import io
 
 from PIL import Image, ImageOps
 
-from app.worker import orders
-from app.worker.channel import Channel
+from app.protocol import orders
+from app.protocol.pipe import Channel
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _MOST_PIXELS = 50_000_000

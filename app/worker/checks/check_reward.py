@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.rewards import LARGEST, WrittenReward, number, refuse
-from app.worker.trajectories import Group, Recorded, Recording, unpack
-from app.worker.user_code import REWARD_FILE, UserCodeError, explain
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.protocol.user_code import REWARD_FILE, UserCodeError
+from app.worker.envs.reward_functions import LARGEST, WrittenReward, number, refuse
+from app.worker.trajectories.trajectories import Group, Recorded, Recording, unpack
+from app.worker.user_code.loader import explain
 
 BINS = 12
 """How many bars a small histogram has."""

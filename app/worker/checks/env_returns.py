@@ -7,7 +7,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.worker.user_code import ENVIRONMENT_FILE, line_of_return
+from app.protocol.user_code import ENVIRONMENT_FILE
+from app.worker.user_code.loader import line_of_return
 
 _SEED = 7
 _STEPS = 25

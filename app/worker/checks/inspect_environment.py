@@ -12,13 +12,15 @@ import msgspec
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from app.worker import custom, messages, orders, user_code
-from app.worker.answers import SpoiltError, check_answers, check_numbers
-from app.worker.channel import Channel
-from app.worker.describe import RefusedError, look_at
-from app.worker.environments import make_env, make_untouched_env
-from app.worker.rendering import draw
-from app.worker.user_code import ENVIRONMENT_FILE
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.protocol.user_code import ENVIRONMENT_FILE
+from app.worker.checks.env_returns import SpoiltError, check_answers, check_numbers
+from app.worker.envs import custom
+from app.worker.envs.describe import RefusedError, look_at
+from app.worker.envs.environments import make_env, make_untouched_env
+from app.worker.envs.rendering import draw
+from app.worker.user_code import loader
 
 _Check = Literal["loading", "spaces", "gymnasium", "repeats", "rendering", "episodes", "speed"]
 
@@ -224,7 +226,7 @@ def _words(error: BaseException) -> tuple[str, int | None]:
         return f"{where}{error}", error.line
     if isinstance(error, RefusedError):
         return str(error), None
-    blamed = user_code.explain(error, ENVIRONMENT_FILE)
+    blamed = loader.explain(error, ENVIRONMENT_FILE)
     if blamed.line is None and blamed is not error:
         return _plain(f"{type(error).__name__}: {error}"), None
     return str(blamed), blamed.line

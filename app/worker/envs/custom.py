@@ -5,11 +5,11 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import registry
 
-from app.worker import user_code
-from app.worker.user_code import ENVIRONMENT_FILE, UserCodeError
+from app.protocol.user_code import ENVIRONMENT_FILE, UserCodeError
+from app.worker.user_code import loader
 
 MODULE = "user_environment"
-"""What `user_code.load` calls the module of this file."""
+"""What `loader.load` calls the module of this file."""
 
 
 def register(env_id: str, code: str) -> None:
@@ -18,7 +18,7 @@ def register(env_id: str, code: str) -> None:
     Raises:
         UserCodeError: if there is nothing to load in it, or it raises.
     """
-    names = user_code.load(code, filename=ENVIRONMENT_FILE)
+    names = loader.load(code, filename=ENVIRONMENT_FILE)
     kind = _environment_in(names)
     registry.pop(env_id, None)
     gym.register(

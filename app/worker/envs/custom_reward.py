@@ -5,9 +5,10 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 
-from app.worker.replayable import Replayable
-from app.worker.rewards import LARGEST, WrittenReward, number, refuse
-from app.worker.user_code import REWARD_FILE, explain
+from app.protocol.user_code import REWARD_FILE
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.reward_functions import LARGEST, WrittenReward, number, refuse
+from app.worker.user_code.loader import explain
 
 _ARRAY = np.ndarray
 

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from app.worker import messages, orders
-from app.worker.custom import names_of
-from app.worker.environments import (
+from app.protocol import messages, orders
+from app.worker.envs.custom import names_of
+from app.worker.envs.environments import (
     episode_limit,
     find_environment,
     frame_stack,

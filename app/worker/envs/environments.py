@@ -78,14 +78,14 @@ def register_own() -> None:
         return
     gym.register(
         "GridWorld-v0",
-        entry_point="app.worker.grid_world:GridWorld",
+        entry_point="app.worker.envs.grid_world:GridWorld",
         max_episode_steps=200,
         reward_threshold=0.8,
     )
     for kind, arguments in _BANDITS.items():
         gym.register(
             f"{kind}Bandit-v0",
-            entry_point="app.worker.bandits:Bandit",
+            entry_point="app.worker.envs.bandits:Bandit",
             max_episode_steps=100,
             kwargs=arguments,
         )

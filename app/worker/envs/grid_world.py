@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.environments.grid_map import Cell, GridMap, read_map, two_rooms
+from app.protocol.grid_map import Cell, GridMap, read_map, two_rooms
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -20,7 +20,7 @@ class GridWorld(gym.Env[Any, Any]):
     # Gymnasium declares it without ClassVar.
     metadata = {"render_modes": ["rgb_array"], "render_fps": 8}  # noqa: RUF012
 
-    def __init__(  # noqa: PLR0913 - each is an option that a person can set
+    def __init__(
         self,
         *,
         size: int = 7,

@@ -4,10 +4,10 @@ import io
 
 from PIL import Image
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.environments import make_untouched_env
-from app.worker.rendering import draw
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.worker.envs.environments import make_untouched_env
+from app.worker.envs.rendering import draw
 
 _SEED = 7
 _STEPS = 25

@@ -11,7 +11,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
-from app.worker.user_code import REWARD_FILE, UserCodeError, explain, line_of_return, load
+from app.protocol.user_code import REWARD_FILE, UserCodeError
+from app.worker.user_code.loader import explain, line_of_return, load
 
 MOST_TERMS = 32
 LARGEST = 1_000_000.0

@@ -8,7 +8,7 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 
-from app.environments.wrappers import Wrappers
+from app.protocol.wrappers import Wrappers
 
 _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 _Reset = tuple[Any, dict[str, Any]]

@@ -1,13 +1,13 @@
 """Film the first seconds of policies, all on the same seed: what a run could do at some moment."""
 
-from app.worker import messages, orders
-from app.worker.channel import Channel, Control
-from app.worker.film import Film
-from app.worker.models import build_for_playing, load_weights
-from app.worker.pipeline import drawn_environment, make_evaluation_envs
-from app.worker.playing import Player
-from app.worker.rendering import KeepsLastPicture, draw
-from app.worker.stage import deliver_film, pace
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.rendering import KeepsLastPicture, draw
+from app.worker.envs.vectorized.pipeline import drawn_environment, make_evaluation_envs
+from app.worker.evaluation.mp4_writer import Film
+from app.worker.evaluation.player import Player
+from app.worker.evaluation.video_recorder import deliver_film, pace
+from app.worker.models.models import build_for_playing, load_weights
 
 _FPS = 30
 _SIZE = (480, 360)

@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker.pipeline import put_around
-from app.worker.user_code import UserCodeError
+from app.protocol.user_code import UserCodeError
+from app.worker.envs.vectorized.pipeline import put_around
 
 MOST_STEPS = 100_000
 MOST_BYTES = 256 << 20

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.channel import Channel, Control
-from app.worker.models import build_for_playing, load_weights
-from app.worker.notebook import Notebook
-from app.worker.pipeline import drawn_environment, make_evaluation_envs
-from app.worker.playing import Player, Step
-from app.worker.reward_terms import RewardTerms
-from app.worker.stage import Stage
-from app.worker.verdict import Verdict
-from app.worker.witness import Witness
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.vectorized.pipeline import drawn_environment, make_evaluation_envs
+from app.worker.evaluation.episode_recorder import Witness
+from app.worker.evaluation.evaluation_code import Verdict
+from app.worker.evaluation.player import Player, Step
+from app.worker.evaluation.reward_terms import RewardTerms
+from app.worker.evaluation.step_log import Notebook
+from app.worker.evaluation.video_recorder import Stage
+from app.worker.models.models import build_for_playing, load_weights
 
 
 @dataclass(slots=True)

@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from app.worker.user_code import (
-    EVALUATION_FILE,
-    UserCodeError,
-    explain,
-    line_of_return,
-    load,
-)
-from app.worker.witness import PlayedEpisode
+from app.protocol.user_code import EVALUATION_FILE, UserCodeError
+from app.worker.evaluation.episode_recorder import PlayedEpisode
+from app.worker.user_code.loader import explain, line_of_return, load
 
 MOST_NUMBERS = 16
 _LARGEST = 1e15

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.film import Film
-from app.worker.rendering import Pixels
-from app.worker.stage import deliver_film
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.worker.envs.rendering import Pixels
+from app.worker.evaluation.mp4_writer import Film
+from app.worker.evaluation.video_recorder import deliver_film
 
 _LEAST_WIDTH = 320
 _SIDE = 12

@@ -5,13 +5,13 @@ import time
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.channel import Channel, Control
-from app.worker.models import build_for_playing, load_weights
-from app.worker.pipeline import make_evaluation_envs, the_environment
-from app.worker.playing import Player
-from app.worker.rendering import draw, to_jpeg
-from app.worker.stage import Recorder, pace
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.rendering import draw, to_jpeg
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, the_environment
+from app.worker.evaluation.player import Player
+from app.worker.evaluation.video_recorder import Recorder, pace
+from app.worker.models.models import build_for_playing, load_weights
 
 
 def view(job: orders.View, channel: Channel, control: Control) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import av
 import numpy as np
 
-from app.worker.rendering import Pixels
+from app.worker.envs.rendering import Pixels
 
 MOST_SECONDS = 120
 MOST_BYTES = 48 << 20
-"""The lab takes a little more; see `LARGEST_VIDEO` in app/training/filmed.py."""
+"""The lab takes a little more; see `LARGEST_VIDEO` in app/workers/video.py."""
 
 Size = tuple[int, int]
 """Width and height."""

@@ -6,10 +6,10 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import orders
-from app.worker.pipeline import put_around
-from app.worker.rewards import MOST_TERMS, WrittenReward, number
-from app.worker.user_code import UserCodeError
+from app.protocol import orders
+from app.protocol.user_code import UserCodeError
+from app.worker.envs.reward_functions import MOST_TERMS, WrittenReward, number
+from app.worker.envs.vectorized.pipeline import put_around
 
 _ALONE = "reward"
 _DIGITS = 4

@@ -8,10 +8,10 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
-from app.worker import messages
-from app.worker.pipeline import as_the_environment_sees
-from app.worker.playing import Player, Step
-from app.worker.reward_terms import RewardTerms
+from app.protocol import messages
+from app.worker.envs.vectorized.pipeline import as_the_environment_sees
+from app.worker.evaluation.player import Player, Step
+from app.worker.evaluation.reward_terms import RewardTerms
 
 MOST_STEPS = 5_000
 _MOST_NUMBERS = 64

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from app.worker import messages, orders
-from app.worker.channel import Channel, Control
-from app.worker.playing import Step
-from app.worker.rendering import KeepsLastPicture, Pixels, draw, to_jpeg
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.rendering import KeepsLastPicture, Pixels, draw, to_jpeg
+from app.worker.evaluation.player import Step
 
 if TYPE_CHECKING:
-    from app.worker.film import Film
+    from app.worker.evaluation.mp4_writer import Film
 
 _USUAL_FPS = 30
 """How many steps a second look natural where the environment doesn't say."""
@@ -156,7 +156,7 @@ def pace(env: gym.Env[Any, Any], most_fps: int) -> tuple[int, float]:
 def new_film(fps: float) -> "Film":
     """Begin a film."""
     # Not earlier: who only looks doesn't need the encoder's hundred megabytes.
-    from app.worker.film import Film
+    from app.worker.evaluation.mp4_writer import Film
 
     return Film(fps)
 

@@ -10,12 +10,12 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.models import build_for_playing, load_weights
-from app.worker.onnx_graph import Graph
-from app.worker.pipeline import make_evaluation_envs, normalizer
-from app.worker.schedules import ScaledELU, ScaledReLU, ScaledTanh
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
+from app.worker.export.onnx_graph import Graph
+from app.worker.models.models import build_for_playing, load_weights
+from app.worker.models.schedules import ScaledELU, ScaledReLU, ScaledTanh
 
 _ACTOR_CRITICS = ("PPO", "A2C", "TRPO")
 _CONTINUOUS = ("SAC", "TQC", "TD3")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.worker import protobuf as pb
+from app.protocol import protobuf as pb
 
 _IR_VERSION, _OPSET = 9, 18
 _FLOAT, _INT64 = 1, 7

@@ -12,10 +12,10 @@ import torch
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.vec_env import VecNormalize
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.models import build_for_playing, save_weights
-from app.worker.pipeline import make_evaluation_envs, normalizer
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
+from app.worker.models.models import build_for_playing, save_weights
 
 _MODULES = {
     "stable_baselines3.dqn.policies": "DQN",

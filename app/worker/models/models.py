@@ -14,19 +14,19 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.algorithms.engine import why_not_fast
-from app.algorithms.schedule import Schedule
-from app.worker import orders
-from app.worker.ars import Ars
-from app.worker.environments import policy_kind
-from app.worker.fast.a2c import FastA2C
-from app.worker.fast.dqn import FastDQN
-from app.worker.fast.ppo import FastPPO
-from app.worker.fast.sac import FastSAC
-from app.worker.fast.td3 import FastTD3
-from app.worker.fast.tqc import FastTQC
-from app.worker.pipeline import load_statistics, save_statistics
-from app.worker.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
+from app.protocol import orders
+from app.protocol.engine import why_not_fast
+from app.protocol.schedule import Schedule
+from app.worker.envs.environments import policy_kind
+from app.worker.envs.vectorized.pipeline import load_statistics, save_statistics
+from app.worker.fast.off_policy.dqn import FastDQN
+from app.worker.fast.off_policy.sac import FastSAC
+from app.worker.fast.off_policy.td3 import FastTD3
+from app.worker.fast.off_policy.tqc import FastTQC
+from app.worker.fast.on_policy.a2c import FastA2C
+from app.worker.fast.on_policy.ppo import FastPPO
+from app.worker.models.ars import Ars
+from app.worker.models.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
 _ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "PPO": stable_baselines3.PPO,

@@ -4,7 +4,7 @@ import ctypes
 import os
 import platform
 
-from app.worker.syscalls import NUMBERS
+from app.worker.sandbox.syscalls import NUMBERS
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable
 from enum import IntFlag
 
-from app.worker import kernel
+from app.worker.sandbox import kernel
 
 
 class Access(IntFlag):

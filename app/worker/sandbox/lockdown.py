@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from app.worker import kernel, landlock, seccomp
+from app.worker.sandbox import kernel, landlock, seccomp
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 24, 38, 47
 _CLEAR_ALL_AMBIENT = 4

@@ -9,7 +9,7 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 
-from app.worker import kernel
+from app.worker.sandbox import kernel
 
 _AUDIT_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000

@@ -12,17 +12,17 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.ars import StopRequestedError
-from app.worker.changes import apply_change, optimizers
-from app.worker.channel import Channel, Control
-from app.worker.diagnostics import GradientWatch, Insight, describe_first_policy
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
 from app.worker.fast.model import FastModel
-from app.worker.judging import Judge
-from app.worker.keeper import CheckpointKeeper
-from app.worker.models import save_weights
-from app.worker.names import finite, update_values
-from app.worker.stopwatch import Stopwatch
+from app.worker.models.ars import StopRequestedError
+from app.worker.models.models import save_weights
+from app.worker.training.checkpoint_schedule import CheckpointKeeper
+from app.worker.training.diagnostics import GradientWatch, Insight, describe_first_policy
+from app.worker.training.eval_schedule import Judge
+from app.worker.training.live_changes import apply_change, optimizers
+from app.worker.training.metric_names import finite, update_values
+from app.worker.training.stopwatch import Stopwatch
 
 _REPORT_EVERY_S = 0.4
 _WEIGHTS_EVERY_S = 1.0

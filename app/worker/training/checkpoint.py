@@ -9,7 +9,7 @@ import pickle
 import random
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import orders
-from app.worker.models import load_model, save_model
-from app.worker.pipeline import load_layers, save_layers, see_anew
-from app.worker.replayable import EpisodeSoFar
+from app.protocol import orders
+from app.worker.envs.replayable import EpisodeSoFar
+from app.worker.envs.vectorized.pipeline import load_layers, save_layers, see_anew
+from app.worker.models.models import load_model, save_model
 
 _LARGEST_BUFFER = 384 << 20
 _FAST = 1
@@ -72,7 +72,7 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("model.zip", save_model(model))
-        archive.writestr("state.pkl", pickle.dumps(state))
+        archive.writestr("state.pkl", pickle.dumps(_plain(state)))
         if isinstance(model, OffPolicyAlgorithm):
             _add_buffer(archive, model)
     return packed.getvalue()
@@ -84,7 +84,7 @@ def restore(
     """Unpack a checkpoint into fresh environments; `alive` is called every now and then."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         model = load_model(setup, archive.read("model.zip"), envs)
-        state: Checkpoint = pickle.loads(archive.read("state.pkl"))
+        state = _read_state(archive.read("state.pkl"))
         notes = _restore_buffer(archive, model)
     torch.set_num_threads(getattr(state, "threads", 1))  # older checkpoints don't say
     # Loading seeded the environments once more; their next episode must not begin with that.
@@ -99,6 +99,37 @@ def restore(
     torch.set_rng_state(state.torch_random)
     model.action_space.np_random.bit_generator.state = state.action_random
     return Restored(model, state.counts, notes)
+
+
+def _plain(state: Checkpoint) -> dict[str, Any]:
+    """Return what names no class of ours: classes move, checkpoints stay."""
+    return {**_fields(state), "episodes": [_fields(episode) for episode in state.episodes]}
+
+
+def _fields(value: Checkpoint | EpisodeSoFar) -> dict[str, Any]:
+    # Not `asdict`: it would copy every action.
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _read_state(packed: bytes) -> Checkpoint:
+    found = _Unpickler(io.BytesIO(packed)).load()
+    if isinstance(found, Checkpoint):
+        return found
+    episodes = [EpisodeSoFar(**episode) for episode in found["episodes"]]
+    return Checkpoint(**{**found, "episodes": episodes})
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads checkpoints of version 0.1, too, which name our classes where they were then."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - whatever it names
+        return _MOVED.get((module, name)) or super().find_class(module, name)
+
+
+_MOVED: dict[tuple[str, str], type] = {
+    ("app.worker.checkpoint", "Checkpoint"): Checkpoint,
+    ("app.worker.replayable", "EpisodeSoFar"): EpisodeSoFar,
+}
 
 
 def _add_buffer(archive: zipfile.ZipFile, model: OffPolicyAlgorithm) -> None:

@@ -10,9 +10,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker.channel import Channel
-from app.worker.checkpoint import take_checkpoint
-from app.worker.models import save_weights
+from app.protocol.pipe import Channel
+from app.worker.models.models import save_weights
+from app.worker.training.checkpoint import take_checkpoint
 
 _DELIVER_EVERY_S = 30.0
 _AT_FIRST_S = 3.0

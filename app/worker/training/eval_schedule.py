@@ -8,11 +8,11 @@ from typing import Any
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.messages import FileName
-from app.worker.models import save_model, save_weights
-from app.worker.pipeline import save_scaling
+from app.protocol import messages, orders
+from app.protocol.messages import FileName
+from app.protocol.pipe import Channel
+from app.worker.envs.vectorized.pipeline import save_scaling
+from app.worker.models.models import save_model, save_weights
 
 SOLVED_IN_A_ROW = 3
 """So many evaluations must reach the threshold, one after another."""

@@ -7,8 +7,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import recursive_getattr
 from stable_baselines3.common.utils import FloatSchedule, update_learning_rate
 
-from app.worker import messages
-from app.worker.models import schedule
+from app.protocol import messages
+from app.worker.models.models import schedule
 
 
 def apply_change(model: BaseAlgorithm, change: messages.Change) -> None:

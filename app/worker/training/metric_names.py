@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from app.worker import messages
+from app.protocol import messages
 
 _NAMES = {
     "train/loss": "loss",

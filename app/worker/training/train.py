@@ -8,15 +8,21 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker import messages, orders
-from app.worker.ars import StopRequestedError
-from app.worker.channel import Channel, Control
-from app.worker.checkpoint import restore
-from app.worker.cores import settle_threads
-from app.worker.models import build_model, load_weights, save_model, save_weights, settle_engine
-from app.worker.pipeline import make_training_envs, save_scaling, why_one_by_one
-from app.worker.reporter import Reporter
-from app.worker.rewards import WrittenReward
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.vectorized.pipeline import make_training_envs, save_scaling, why_one_by_one
+from app.worker.models.ars import StopRequestedError
+from app.worker.models.cores import settle_threads
+from app.worker.models.models import (
+    build_model,
+    load_weights,
+    save_model,
+    save_weights,
+    settle_engine,
+)
+from app.worker.training.callback import Reporter
+from app.worker.training.checkpoint import restore
 
 
 @dataclass(frozen=True, slots=True)

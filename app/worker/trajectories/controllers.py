@@ -100,7 +100,7 @@ def _walk(_: gym.Env[Any, Any]) -> Acts:
 
 
 def _plan(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.planning import best_actions
+    from app.worker.trajectories.planning import best_actions
 
     world: Any = env.unwrapped
     # Kept with the world, which is the same in every episode.
@@ -111,7 +111,7 @@ def _plan(env: gym.Env[Any, Any]) -> Acts:
 
 
 def _walk_the_grid(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.planning import ways_to_the_best_end
+    from app.worker.trajectories.planning import ways_to_the_best_end
 
     world: Any = env.unwrapped
     moves = ways_to_the_best_end(world._grid, world._ends)
@@ -140,7 +140,7 @@ def _play_cards(env: gym.Env[Any, Any]) -> Acts:
 
 
 def _walk_through_rooms(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.room_plan import through_rooms
+    from app.worker.trajectories.room_plan import through_rooms
 
     return through_rooms(env.unwrapped)
 

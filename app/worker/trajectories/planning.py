@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from app.environments.grid_map import Cell, GridMap
+from app.protocol.grid_map import Cell, GridMap
 
 _FAR_SIGHTED = 0.999
 _CLOSE_ENOUGH = 1e-6

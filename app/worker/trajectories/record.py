@@ -9,11 +9,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.worker import orders
-from app.worker.channel import Channel
-from app.worker.controllers import Acts, Controller, find_controller, find_hovering
-from app.worker.environments import make_env
-from app.worker.trajectories import Group, Recorded, Recording, pack
+from app.protocol import orders
+from app.protocol.pipe import Channel
+from app.worker.envs.environments import make_env
+from app.worker.trajectories.controllers import Acts, Controller, find_controller, find_hovering
+from app.worker.trajectories.trajectories import Group, Recorded, Recording, pack
 
 FILE = "transitions.npz"
 

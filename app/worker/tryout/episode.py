@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.worker import messages
+from app.protocol import messages
 
 MOST_NUMBERS = 512
 """An observation of more numbers is as good as a picture: nobody reads it."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from app.worker.episode import Episode
+from app.worker.tryout.episode import Episode
 
 _EPISODES = 20
 _EFFORT_S = 10.0

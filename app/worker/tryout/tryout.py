@@ -6,12 +6,12 @@ from typing import Any
 
 import gymnasium as gym
 
-from app.worker import messages, orders
-from app.worker.channel import Channel, Control
-from app.worker.environments import make_env
-from app.worker.episode import Episode, action_bounds
-from app.worker.random_play import RandomPlay
-from app.worker.rendering import draw, to_jpeg
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel, Control
+from app.worker.envs.environments import make_env
+from app.worker.envs.rendering import draw, to_jpeg
+from app.worker.tryout.episode import Episode, action_bounds
+from app.worker.tryout.random_play import RandomPlay
 
 _USUAL_FPS = 30.0
 """How many steps a second look natural where the environment doesn't say."""

@@ -5,11 +5,11 @@ import os
 import sys
 from typing import TextIO, cast
 
-from app.worker import messages, orders
-from app.worker.channel import Channel
-from app.worker.prints import Prints
-from app.worker.user_code import HangingError
-from app.worker.watchdog import Watchdog
+from app.protocol import messages, orders
+from app.protocol.pipe import Channel
+from app.protocol.user_code import HangingError
+from app.worker.user_code.prints import Prints
+from app.worker.user_code.watchdog import Watchdog
 
 
 def look_after_code(job: orders.Command, channel: Channel) -> None:

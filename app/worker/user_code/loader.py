@@ -8,39 +8,11 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-REWARD_FILE = "reward.py"
-"""How a reward is called that somebody wrote, in its folder and in every message."""
-
-EVALUATION_FILE = "evaluate.py"
-"""How code is called that judges episodes."""
-
-ENVIRONMENT_FILE = "environment.py"
-"""How an environment is called that somebody wrote."""
-
-FILES = (REWARD_FILE, EVALUATION_FILE, ENVIRONMENT_FILE)
-
-LONGEST_CALL_S = 5.0
-"""How long a call of a person's code may take."""
+from app.protocol.user_code import HangingError, UserCodeError
 
 _LONGEST = 500
 _OF_THE_SANDBOX = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS, errno.EFBIG)
 """What a call that the lock-down forbids answers."""
-
-
-class UserCodeError(Exception):
-    """Something is wrong with code that a person wrote; the message is a sentence for them."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-class HangingError(BaseException):
-    """A call takes too long. No Exception: code that goes on after those must not after this."""
-
-    def __init__(self, filename: str, line: int) -> None:
-        super().__init__(f"{filename}, line {line}: the call took longer than {LONGEST_CALL_S:g} s")
-        self.line = line
 
 
 class FloodError(Exception):

@@ -4,7 +4,8 @@ import sys
 import time
 from typing import TextIO
 
-from app.worker.user_code import FILES, FloodError
+from app.protocol.user_code import FILES
+from app.worker.user_code.loader import FloodError
 
 _AT_ONCE = 1 << 20
 _PER_SECOND = 4 << 10

@@ -6,22 +6,16 @@ without Python's help, and the lab, which hears nothing any more, finds the line
 """
 
 import faulthandler
-import re
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType
 
-from app.worker.user_code import FILES, LONGEST_CALL_S, HangingError
+from app.protocol.user_code import FILES, LONGEST_CALL_S, HangingError
 
 _LOOK_EVERY_S = 0.5
 _PRINT_AFTER_S = LONGEST_CALL_S + 0.5
 _STDERR = 2
-_HANGS = "Timeout ("
-_CRASHED = "Fatal Python error: "
-"""How `faulthandler` begins."""
-_PLACE = re.compile(rf'File "({"|".join(map(re.escape, FILES))})", line (\d+)')
 
 
 class Watchdog:
@@ -64,28 +58,3 @@ class Watchdog:
                 own.append(frame)
             frame = frame.f_back
         return (own[0], own[-1]) if own else (None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of a person's code."""
-
-    filename: str
-    line: int
-
-
-def hanging_place(printed: str) -> Place | None:
-    """Return the line that kept Python itself busy, if a worker printed so."""
-    return _place(printed, _HANGS)
-
-
-def crashed_place(printed: str) -> Place | None:
-    """Return the line in which Python itself crashed, if a worker printed so."""
-    return _place(printed, _CRASHED)
-
-
-def _place(printed: str, heading: str) -> Place | None:
-    """Return the innermost line of a person's code in the stack that was printed last."""
-    _, found, stack = printed.rpartition(heading)
-    innermost = _PLACE.search(stack) if found else None
-    return Place(innermost[1], int(innermost[2])) if innermost else None

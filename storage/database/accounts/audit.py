@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from storage.account_records import AuditRecord
-from storage.account_tables import AuditRow
-from storage.records import JsonObject
-from storage.tables import record_of
+from storage.database.tables.accounts import AuditRow
+from storage.database.tables.runs import record_of
+from storage.records.accounts import AuditRecord
+from storage.records.runs import JsonObject
 
 LEFT_OUT = "attempts_left_out"
 """How many attempts of strangers were not noted one by one."""

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from storage.account_records import InvitationRecord, Role
-from storage.account_tables import InvitationRow
-from storage.tables import record_of
+from storage.database.tables.accounts import InvitationRow
+from storage.database.tables.runs import record_of
+from storage.records.accounts import InvitationRecord, Role
 
 
 def add_invitation(

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from storage.account_records import PersonRecord, Role
-from storage.database import in_one_step
+from storage.database.accounts.invitations import use_invitation
+from storage.database.accounts.people import add_identity, add_person
+from storage.database.database import in_one_step
 from storage.errors import InvitationGoneError
-from storage.invitations import use_invitation
-from storage.people import add_identity, add_person
+from storage.records.accounts import PersonRecord, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

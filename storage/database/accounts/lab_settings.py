@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from storage.account_tables import LabSettingRow
+from storage.database.tables.accounts import LabSettingRow
 
 
 def read_lab_settings() -> dict[str, Any]:

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 from peewee import IntegrityError
 
-from storage.account_records import IdentityRecord, PersonRecord, Role
-from storage.account_tables import IdentityRow, PersonRow
-from storage.database import in_one_step
+from storage.database.database import in_one_step
+from storage.database.tables.accounts import IdentityRow, PersonRow
+from storage.database.tables.runs import RunRow, record_of
 from storage.errors import EmailTakenError, LastAdminError, PersonNotFoundError
-from storage.tables import RunRow, record_of
+from storage.records.accounts import IdentityRecord, PersonRecord, Role
 
 _CHANGEABLE = frozenset(
     {

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from storage.account_records import PersonRecord, ResetRecord
-from storage.account_tables import ResetRow
-from storage.database import in_one_step
-from storage.people import change_person
-from storage.tables import record_of
+from storage.database.accounts.people import change_person
+from storage.database.database import in_one_step
+from storage.database.tables.accounts import ResetRow
+from storage.database.tables.runs import record_of
+from storage.records.accounts import PersonRecord, ResetRecord
 
 
 def add_reset(person_id: str, digest: str, *, created_by: str, expires_at: datetime) -> ResetRecord:

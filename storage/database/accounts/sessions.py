@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from storage.account_records import SessionRecord
-from storage.account_tables import SessionRow
-from storage.tables import record_of
+from storage.database.tables.accounts import SessionRow
+from storage.database.tables.runs import record_of
+from storage.records.accounts import SessionRecord
 
 
 def add_session(

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from storage.account_records import TokenRecord, TokenScope
-from storage.account_tables import TokenRow
-from storage.tables import record_of
+from storage.database.tables.accounts import TokenRow
+from storage.database.tables.runs import record_of
+from storage.records.accounts import TokenRecord, TokenScope
 
 
 def add_token(person_id: str, digest: str, *, name: str, scope: TokenScope) -> TokenRecord:

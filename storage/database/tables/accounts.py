@@ -2,8 +2,8 @@
 
 from peewee import AutoField, CompositeKey, ForeignKeyField, IntegerField, Model
 
-from storage.account_records import Role, TokenScope
-from storage.tables import EnumField, JsonField, LineField, ProseField, UtcField
+from storage.database.tables.runs import EnumField, JsonField, LineField, ProseField, UtcField
+from storage.records.accounts import Role, TokenScope
 
 
 class PersonRow(Model):

@@ -18,7 +18,7 @@ from peewee import (
     TextField,
 )
 
-from storage.records import EventLevel, RunStatus, Visibility
+from storage.records.runs import EventLevel, RunStatus, Visibility
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.accounts.people import Someone, newcomer
+from tests.app.accounts.people import Someone, newcomer
 from tests.lab_server import LabServer
 
 

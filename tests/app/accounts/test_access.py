@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from app.api import create_api
 from app.lab import Lab
-from tests.accounts.people import Someone, client, newcomer
+from tests.app.accounts.people import Someone, client, newcomer
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ API: dict[str, tuple[int, ...]] = {
     "GET /environments": SIGNED_IN,
     "GET /environments/custom": SIGNED_IN,
     # Names that nobody has, and code that can't be used: who has which is tried in
-    # tests/app/test_custom_environments.py.
+    # tests/app/authoring/test_custom_environments.py.
     "POST /environments/custom": (401, 422, 422, 422, 422, 403, 422),
     "POST /environments/custom/check": (401, 422, 422, 422, 422, 403, 422),
     "GET /environments/custom/{name}": (401, 404, 404, 404, 404, 404, 404),
@@ -86,7 +86,7 @@ API: dict[str, tuple[int, ...]] = {
     "POST /hub/pull": (401, 422, 422, 422, 422, 403, 422),
     "GET /runs/{run_id}/publish": MAY_LOOK_IN_VAIN,
     "GET /runs/{run_id}/publish/preview": (401, 404, 404, 409, 409, 409, 409),
-    # Previews of nobody: whose they are is tried in tests/app/test_previews_api.py.
+    # Previews of nobody: whose they are is tried in tests/app/api/test_previews_api.py.
     "POST /previews": (401, 422, 422, 422, 422, 403, 422),
     "GET /previews/{preview_id}": (401, 404, 404, 404, 404, 404, 404),
     "PATCH /previews/{preview_id}": (401, 403, 404, 404, 404, 403, 404),

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from app.accounts.accounts import Accounts
+from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import RegistrationRefusedError, TooManyError, WrongCredentialsError
 from app.accounts.requests import Credentials, LabChanges, NewAccount
-from app.accounts.signing_in import Caller
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
-from app.settings import Settings
-from app.storage_thread import StorageThread
-from storage import audit
-from storage.account_records import AuditRecord, Registration
-from storage.database import open_database
-from tests.accounts.people import PASSWORD, Someone, stranger
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread
+from storage.database.accounts import audit
+from storage.database.database import open_database
+from storage.records.accounts import AuditRecord, Registration
+from tests.app.accounts.people import PASSWORD, Someone, stranger
 from tests.lab_server import LabServer
 
 

@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from nicegui.testing import User
 
-from app.accounts.audit_log import AuditLog
-from app.accounts.code_policy import UNLOCKED, CodePolicy, CodeRefusedError, CodeRules
+from app.accounts.access.code_policy import UNLOCKED, CodePolicy, CodeRefusedError, CodeRules
+from app.accounts.auth.audit_log import AuditLog
 from app.accounts.errors import ForbiddenError, ReadOnlyTokenError
 from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
-from app.environments import catalogue
-from app.errors import InputError
+from app.catalog.environments import catalogue
+from app.core.errors import InputError
+from app.core.settings import read_settings
+from app.core.storage_thread import StorageThread
+from app.evaluation.evaluation import Judging
 from app.lab import Lab
-from app.settings import read_settings
-from app.storage_thread import StorageThread
-from app.training.config import RunRequest
-from app.training.evaluation import Judging
-from app.training.sandbox_check import Sandbox, SandboxLevel
-from storage.account_records import PersonRecord, Role, TokenScope
-from storage.database import open_database
+from app.run_config.config import RunRequest
+from app.workers.sandbox_check import Sandbox, SandboxLevel
+from storage.database.database import open_database
 from storage.errors import WrongStateError
-from storage.records import RunStatus
+from storage.records.accounts import PersonRecord, Role, TokenScope
+from storage.records.runs import RunStatus
 
 FULL = Sandbox(SandboxLevel.FULL, ("landlock-7", "seccomp"), ())
 PARTIAL = Sandbox(SandboxLevel.PARTIAL, ("landlock-7",), ("unix", "signal"))

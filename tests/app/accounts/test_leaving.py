@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.accounts.people import Someone, client
+from tests.app.accounts.people import Someone, client
 from tests.lab_server import LabServer, wait_until
 
 pytestmark = pytest.mark.slow

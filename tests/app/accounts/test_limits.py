@@ -11,12 +11,14 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from app.accounts.accounts import Accounts
 from app.accounts.addresses import network_of
-from app.accounts.attempts import Attempts
+from app.accounts.auth.passwords import Passwords
+from app.accounts.auth.secrets import Vault, new_code, same_code
+from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import BusyError, TooManyError, WrongCredentialsError
-from app.accounts.passwords import Passwords
-from app.accounts.rates import OpenStreams, Rate
+from app.accounts.limits.attempts import Attempts
+from app.accounts.limits.rates import OpenStreams, Rate
+from app.accounts.limits.turns import Turns
 from app.accounts.requests import (
     Credentials,
     LabChanges,
@@ -24,23 +26,21 @@ from app.accounts.requests import (
     NewInvitation,
     ProfileChanges,
 )
-from app.accounts.secrets import Vault, new_code, same_code
-from app.accounts.signing_in import Caller
-from app.accounts.turns import Turns
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
-from app.gate import Gate
-from app.impatience import ImpatientProtocol
-from app.session_cookie import read_cookie
-from app.settings import Settings
-from app.storage_thread import StorageThread
-from app.training.capacity import Capacity
-from storage import sessions, tokens
-from storage.account_records import PersonRecord, Registration, SessionRecord
-from storage.database import open_database
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread
+from app.runs.state.capacity import Capacity
+from app.web.authentication import Gate
+from app.web.session_cookie import read_cookie
+from app.web.slow_clients import ImpatientProtocol
+from storage.database.accounts import sessions, tokens
+from storage.database.database import open_database
+from storage.database.runs import create_run
 from storage.errors import DiskFullError
-from storage.records import RunRecord
-from storage.runs import create_run
-from tests.accounts.people import PASSWORD, setup_code
+from storage.records.accounts import PersonRecord, Registration, SessionRecord
+from storage.records.runs import RunRecord
+from tests.app.accounts.people import PASSWORD, setup_code
 from tests.lab_server import LabServer
 
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from joserfc.jwk import RSAKey
 
-from tests.accounts.people import PASSWORD, Someone, client, stranger
-from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_running
+from tests.app.accounts.people import PASSWORD, Someone, client, stranger
+from tests.app.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_running
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts.accounts import Accounts
+from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import AccessError, NotResettableError, TakenError
 from app.accounts.requests import LabChanges, NewAccount, NewInvitation, NewPassword
-from app.accounts.signing_in import Caller
+from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
-from app.settings import Settings
-from app.storage_thread import StorageThread
-from storage.account_records import Registration, Role
-from storage.database import open_database
-from tests.accounts.people import PASSWORD
+from app.core.settings import Settings
+from app.core.storage_thread import StorageThread
+from storage.database.database import open_database
+from storage.records.accounts import Registration, Role
+from tests.app.accounts.people import PASSWORD
 
 HERE = Caller(address="10.0.0.1")
 

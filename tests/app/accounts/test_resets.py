@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.cli import run_command
-from tests.accounts.people import PASSWORD, Someone, client, code_of, stranger
+from tests.app.accounts.people import PASSWORD, Someone, client, code_of, stranger
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

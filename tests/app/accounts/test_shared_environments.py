@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.environments.template import TEMPLATE
-from tests.accounts.people import Someone, code_of
+from app.authoring.environments.template import TEMPLATE
+from tests.app.accounts.people import Someone, code_of
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.accounts.people import PASSWORD, Someone, client, code_of, setup_code
+from tests.app.accounts.people import PASSWORD, Someone, client, code_of, setup_code
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

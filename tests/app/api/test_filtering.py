@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from app.environments.catalogue import CATALOGUE
-from app.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, choices
-from app.environments.spec import Difficulty
+from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, choices
+from app.catalog.environments.spec import Difficulty
 
 CARTPOLE = CATALOGUE["CartPole-v1"]
 

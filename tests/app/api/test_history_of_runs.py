@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.storage_thread import StorageThread
-from app.training.history import History
-from components.history_view import HistoryView
-from components.run_rows import entry_row
-from storage import runs
-from storage.database import open_database
-from storage.records import Progress, RunFilter, RunRecord, RunStatus
-from storage.runs_folder import RunsFolder
+from app.core.storage_thread import StorageThread
+from app.runs.history import History
+from components.history.history_view import HistoryView
+from components.history.run_rows import entry_row
+from storage.database import runs
+from storage.database.database import open_database
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import Progress, RunFilter, RunRecord, RunStatus
 
 
 def record(name: str = "a run", **values: Any) -> RunRecord:

@@ -8,8 +8,8 @@ from starlette.types import Message, Receive, Scope, Send
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from app.json_bodies import JsonBodies, has_too_many_values
-from tests.accounts.people import Someone, code_of, newcomer
+from app.web.json_bodies import JsonBodies, has_too_many_values
+from tests.app.accounts.people import Someone, code_of, newcomer
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from PIL import Image
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from app.environments.catalogue import CATALOGUE
-from tests.accounts.people import Someone, newcomer
+from app.catalog.environments.catalogue import CATALOGUE
+from tests.app.accounts.people import Someone, newcomer
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
 

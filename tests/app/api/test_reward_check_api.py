@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.accounts.people import newcomer
+from tests.app.accounts.people import newcomer
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

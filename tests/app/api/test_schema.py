@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.accounts.people import Someone
+from tests.app.accounts.people import Someone
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from fastapi.responses import StreamingResponse
 
-from app.accounts.personal_trainer import PersonalTrainer
+from app.access.run_access import PersonalTrainer
 from app.accounts.visitors import NO_ACCOUNTS
-from app.api import streams
+from app.api.runs import streams
+from app.core.settings import read_settings
 from app.lab import Lab
-from app.settings import read_settings
-from app.training.config import RunRequest
-from app.training.feed import RunFeed
-from storage.records import EventRecord, Progress
+from app.run_config.config import RunRequest
+from app.runs.state.feed import RunFeed
+from storage.records.runs import EventRecord, Progress
 
 _STILL_HERE = b": still here\n\n"
 _SILENCE_S = 0.3

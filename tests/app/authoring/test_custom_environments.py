@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.environments.template import TEMPLATE
+from app.authoring.environments.template import TEMPLATE
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

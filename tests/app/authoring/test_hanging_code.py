@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.environments.template import TEMPLATE
-from tests.app.evaluating import BRIEF, Subject
+from app.authoring.environments.template import TEMPLATE
+from tests.app.evaluation.evaluating import BRIEF, Subject
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 

@@ -12,21 +12,21 @@ import numpy as np
 import sb3_contrib
 import stable_baselines3
 
-from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.algorithms.spec import AlgorithmSpec
-from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
-from app.environments.catalogue import get_environment
-from app.environments.options import EnvOption
-from app.environments.spec import ActionKind, EnvSpec, ObservationKind
-from app.errors import InputError, NotInstalledError
-from app.worker.environments import (
+from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.catalog.algorithms.spec import AlgorithmSpec
+from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.catalog.environments.catalogue import get_environment
+from app.catalog.environments.options import EnvOption
+from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind
+from app.core.errors import InputError, NotInstalledError
+from app.worker.envs.environments import (
     episode_limit,
     find_environment,
     frame_stack,
     make_env,
     policy_kind,
 )
-from app.worker.models import OF_THE_POLICY
+from app.worker.models.models import OF_THE_POLICY
 
 _NOT_HYPERPARAMETERS = {
     "policy",

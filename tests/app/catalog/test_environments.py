@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from app.environments.catalogue import CATALOGUE, environment_of_run
+from app.catalog.environments.catalogue import CATALOGUE, environment_of_run
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow

@@ -2,11 +2,11 @@ import re
 
 import pytest
 
-from app.algorithms.cards import CARDS
-from app.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.environments.catalogue import CATALOGUE as ENVIRONMENTS
-from app.glossary import TERMS, explanation
-from app.worker.names import _NAMES
+from app.catalog.algorithms.cards import CARDS
+from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
+from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.catalog.glossary import TERMS, explanation
+from app.worker.training.metric_names import _NAMES
 
 _MADE_BY_THE_REPORTER = {
     *("mean_reward", "reward", "mean_length", "episode_length", "fps", "eval_reward", "entropy"),

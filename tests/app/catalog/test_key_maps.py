@@ -1,8 +1,8 @@
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.environments.key_maps import key_map
-from app.environments.spec import ActionKind, EnvSpec
+from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.key_maps import key_map
+from app.catalog.environments.spec import ActionKind, EnvSpec
 
 CHOICES = [spec for spec in CATALOGUE.values() if spec.action_kind is ActionKind.DISCRETE]
 NUMBERS = [spec for spec in CATALOGUE.values() if spec.action_kind is ActionKind.CONTINUOUS]

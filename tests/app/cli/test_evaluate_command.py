@@ -8,7 +8,7 @@ import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from tests.cli.conftest import TrainedLab
+from tests.app.cli.conftest import TrainedLab
 
 pytestmark = pytest.mark.slow
 

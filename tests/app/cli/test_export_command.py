@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import TrainedLab
+from tests.app.cli.conftest import TrainedLab
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import pytest
 
 from app.cli import COMMANDS, run_command
 from app.cli.parsing import read_pairs, read_value
-from app.errors import InputError
-from app.settings import read_settings
+from app.core.errors import InputError
+from app.core.settings import read_settings
 from tests.lab_server import ROOT, run_main_to_its_end
 
 
@@ -91,7 +91,7 @@ def test_every_command_helps_with_an_example(
 
 def test_the_help_of_the_program_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        read_settings(["--help"], {})
+        read_settings(["--help"], {}, commands=COMMANDS)
 
     said = capsys.readouterr().out
     assert all(f"  {name} " in said for name in COMMANDS)

@@ -7,12 +7,12 @@ import pytest
 
 from app.cli import run_command
 from app.cli.console import duration, size, table
-from storage import runs
-from storage.database import open_database
+from storage.database import runs
+from storage.database.database import open_database
+from storage.database.tables.runs import RunRow, SchemaRow
 from storage.errors import AmbiguousRunError
-from storage.records import Progress, RunStatus
-from storage.runs_folder import RunsFolder
-from storage.tables import RunRow, SchemaRow
+from storage.files.lab_folder import RunsFolder
+from storage.records.runs import Progress, RunStatus
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from stable_baselines3 import PPO
 
 from app.cli.progress import Bars
-from storage.records import Progress, RunRecord, RunStatus
-from tests.cli.conftest import TrainedLab, run_here
+from storage.records.runs import Progress, RunRecord, RunStatus
+from tests.app.cli.conftest import TrainedLab, run_here
 from tests.lab_server import end, start_main, wait_until
 
 pytestmark = pytest.mark.slow

@@ -6,10 +6,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.accounts.errors import AccessError, HiddenError, TooManyError
-from app.api.errors import NotThereError, add_error_handlers
-from app.errors import InputError, UnknownAlgorithmError
-from app.previews import PreviewError
-from app.training.evaluations import TooManyEvaluationsError
+from app.api.shared.errors import NotThereError, add_error_handlers
+from app.core.errors import InputError, UnknownAlgorithmError
+from app.discovery.previews import PreviewError
+from app.evaluation.service import TooManyEvaluationsError
 from storage.errors import (
     BadCursorError,
     DatabaseLockedError,
@@ -22,7 +22,7 @@ from storage.errors import (
     VersionNotFoundError,
     WrongStateError,
 )
-from storage.records import RunStatus
+from storage.records.runs import RunStatus
 
 REFUSALS = [
     (InputError("No.", field="seed"), 422, "invalid_value", "seed"),

@@ -1,6 +1,6 @@
 import pytest
 
-from app.formatting import NotFormattedError, format_python
+from app.core.formatting import NotFormattedError, format_python
 
 
 async def test_code_is_laid_out() -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import SettingsError
-from app.settings import SETTINGS, Settings, read_settings
+from app.core.errors import SettingsError
+from app.core.settings import SETTINGS, Settings, read_settings
 
 
 def test_defaults_serve_this_machine_only() -> None:

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from app.environment_finder import EnvironmentFinder
-from app.errors import UnknownEnvironmentError
-from app.training.backend import LocalWorker
-from app.training.workers import WorkerPool
-from app.worker import messages
-from storage.runs_folder import RunsFolder
+from app.core.errors import UnknownEnvironmentError
+from app.discovery.environment_finder import EnvironmentFinder
+from app.protocol import messages
+from app.workers.local_worker import LocalWorker
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.app.evaluating import BRIEF, Subject
+from tests.app.evaluation.evaluating import BRIEF, Subject
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 

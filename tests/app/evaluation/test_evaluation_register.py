@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from app.training.evaluation import (
+from app.evaluation.evaluation import (
     Evaluation,
     EvaluationStatus,
     Judging,
     begin_evaluation,
     summarise,
 )
-from app.training.evaluation_register import EvaluationRegister, UnderWay
-from app.training.evaluation_shelf import EvaluationShelf
-from app.training.filmed import Filmed
-from app.worker import messages
+from app.evaluation.register import EvaluationRegister, UnderWay
+from app.evaluation.shelf import EvaluationShelf
+from app.protocol import messages
+from app.workers.video import Filmed
 from storage.errors import EvaluationNotFoundError, NotWrittenError
-from storage.runs_folder import RunsFolder
+from storage.files.lab_folder import RunsFolder
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.training.evaluation import (
+from app.evaluation.evaluation import (
     Evaluation,
     EvaluationStatus,
     Judging,
@@ -15,10 +15,10 @@ from app.training.evaluation import (
     end_evaluation,
     summarise,
 )
-from app.training.evaluation_shelf import EvaluationShelf
-from app.training.filmed import Filmed
-from app.worker import messages
-from storage.runs_folder import RunsFolder
+from app.evaluation.shelf import EvaluationShelf
+from app.protocol import messages
+from app.workers.video import Filmed
+from storage.files.lab_folder import RunsFolder
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _STEPS = messages.Replay(weighs=None, moments=())

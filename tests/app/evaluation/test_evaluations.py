@@ -8,7 +8,7 @@ from typing import Any
 import av
 import pytest
 
-from tests.app.evaluating import BRIEF, OVER, Subject
+from tests.app.evaluation.evaluating import BRIEF, OVER, Subject
 from tests.conftest import free_port
 from tests.lab_server import CALM, LabServer, wait_until
 

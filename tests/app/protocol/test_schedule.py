@@ -2,10 +2,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.algorithms.catalogue import get_algorithm
-from app.algorithms.schedule import Schedule, read_schedule
-from app.errors import InputError
-from app.worker.schedules import PiecewiseLinear
+from app.catalog.algorithms.catalogue import get_algorithm
+from app.core.errors import InputError
+from app.protocol.schedule import Schedule, read_schedule
+from app.worker.models.schedules import PiecewiseLinear
 
 
 def at(schedule: Schedule, progress: float) -> float:

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.errors import InputError, explain
-from app.training.config import RunConfig, RunRequest
+from app.core.errors import InputError, explain
+from app.run_config.config import RunConfig, RunRequest
 
 
 def configure(**wishes: Any) -> RunConfig:

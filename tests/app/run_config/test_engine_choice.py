@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from app.algorithms.catalogue import CATALOGUE
-from app.algorithms.engine import why_not_fast
-from app.errors import InputError
-from app.training.config import RunConfig, RunRequest
-from app.worker.models import _FAST, settle_engine
+from app.catalog.algorithms.catalogue import CATALOGUE
+from app.core.errors import InputError
+from app.protocol.engine import why_not_fast
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.models.models import _FAST, settle_engine
 from tests.lab_server import LabServer
 
 CAN_DO_IT = "it does all that is asked for here"

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from app.environments.wrappers import Wrappers
-from app.errors import InputError
-from app.training.config import RunConfig, RunRequest
+from app.core.errors import InputError
+from app.protocol.wrappers import Wrappers
+from app.run_config.config import RunConfig, RunRequest
 
 
 def config(**wishes: Any) -> RunConfig:

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from app.training.config import RunConfig, RunRequest
-from app.training.promises import promised_scores
-from app.training.repeating import request_like
+from app.run_config.config import RunConfig, RunRequest
+from app.run_config.preset_results import promised_scores
+from app.run_config.repeating import request_like
 
 
 def config(**wishes: Any) -> dict[str, Any]:

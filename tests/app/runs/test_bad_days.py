@@ -9,8 +9,8 @@ import httpx
 import psutil
 import pytest
 
-from storage.database import open_database
-from tests.app.test_outages import are_without_gaps, lines_of, resume_and_complete
+from storage.database.database import open_database
+from tests.app.runs.test_outages import are_without_gaps, lines_of, resume_and_complete
 from tests.conftest import free_port
 from tests.lab_server import (
     CALM,

@@ -2,9 +2,9 @@ import signal
 
 import pytest
 
-from app.training import endings
-from app.training.endings import StopWish
-from storage.records import Progress, RunStatus
+from app.runs.state import endings
+from app.runs.state.endings import StopWish
+from storage.records.runs import Progress, RunStatus
 
 DONE = Progress(timesteps=2_048, elapsed_s=3.2)
 

@@ -3,13 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from app.training.going_on import NoGoodCheckpointError, go_on
-from storage import metrics, runs
-from storage.database import open_database
-from storage.metrics import MetricsWriter
-from storage.records import RunRecord
-from storage.run_folder import RunFolder
-from storage.runs_folder import RunsFolder
+from app.runs.execution.resume import NoGoodCheckpointError, go_on
+from storage.database import runs
+from storage.database.database import open_database
+from storage.files.lab_folder import RunsFolder
+from storage.files.run_folder import RunFolder
+from storage.metrics import metrics
+from storage.metrics.metrics import MetricsWriter
+from storage.records.runs import RunRecord
 
 LINE = {"timesteps": 100, "vec_steps": 100, "updates": 1, "episode": 1, "elapsed_s": 0.5}
 

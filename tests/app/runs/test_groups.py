@@ -1,9 +1,9 @@
 import pytest
 
-from app.errors import InputError
-from app.training.config import RunRequest
-from app.training.groups import group_curve, group_statistics
-from app.training.seeds import one_request_per_seed
+from app.core.errors import InputError
+from app.run_config.config import RunRequest
+from app.run_config.seeds import one_request_per_seed
+from app.runs.groups import group_curve, group_statistics
 
 
 def request(**wishes: object) -> RunRequest:

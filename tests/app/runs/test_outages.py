@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.evaluating import BRIEF, Subject
+from tests.app.evaluation.evaluating import BRIEF, Subject
 from tests.conftest import free_port
 from tests.lab_server import CALM, LabServer, wait_until
 

@@ -4,13 +4,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.environments.spec import ActionKind
-from app.errors import InputError
-from app.tryouts import recording
-from app.tryouts.actions import ActionSpace
-from app.tryouts.recording import Recording
-from app.worker import messages
+from app.authoring.tryouts import recording
+from app.authoring.tryouts.actions import ActionSpace
+from app.authoring.tryouts.recording import Recording
+from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.spec import ActionKind
+from app.core.errors import InputError
+from app.protocol import messages
 
 
 def moment(step: int, **facts: Any) -> messages.Happened:

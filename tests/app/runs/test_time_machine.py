@@ -9,7 +9,7 @@ import av
 import httpx
 import pytest
 
-from app.worker.messages import encode_weights
+from app.protocol.messages import encode_weights
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
 

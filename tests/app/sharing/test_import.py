@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.app.sharing import bundles
 from tests.lab_server import LabServer, wait_until
-from tests.sharing import bundles
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from stable_baselines3 import PPO
 
+from tests.app.sharing import bundles
+from tests.app.sharing.hub_stand_in import Fault, HubStandIn
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
-from tests.sharing import bundles
-from tests.sharing.hub_stand_in import Fault, HubStandIn
 
 pytestmark = pytest.mark.slow
 

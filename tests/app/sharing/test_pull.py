@@ -10,9 +10,9 @@ import pytest
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from tests.app.sharing.hub_stand_in import Fault, HubStandIn, Repo
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
-from tests.sharing.hub_stand_in import Fault, HubStandIn, Repo
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.guard import Guard
+from app.web.request_filter import Guard
 
 
 async def _hello(scope: Scope, receive: Receive, send: Send) -> None:

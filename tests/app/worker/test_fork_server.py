@@ -13,13 +13,13 @@ import psutil
 import pytest
 import uvloop
 
-from app.training import worker_process
-from app.training.backend import LocalWorker
-from app.training.worker_process import ForkServer, fork_server
-from app.worker import messages, orders
+from app.protocol import messages, orders
 from app.worker.fork_server import WORKER_NAME
+from app.workers import worker_process
+from app.workers.local_worker import LocalWorker
+from app.workers.worker_process import ForkServer, fork_server
+from tests.app.worker.sandbox.arena import give_code
 from tests.lab_server import is_alive, is_worker
-from tests.sandbox.arena import give_code
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only"),
@@ -211,8 +211,8 @@ async def test_a_worker_ends_with_the_lab_even_if_python_is_busy() -> None:
     """The kernel ends it with its parent, which is the lab and not the fork server."""
     code = (
         "import asyncio, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from tests.sandbox.arena import give_code\n"
-        "from app.training.backend import LocalWorker\n"
+        "from tests.app.worker.sandbox.arena import give_code\n"
+        "from app.workers.local_worker import LocalWorker\n"
         "async def main():\n"
         "    worker = LocalWorker(memory_mb=1_000)\n"
         "    asyncio.ensure_future(give_code(worker, "

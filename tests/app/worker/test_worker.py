@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from stable_baselines3 import DQN, PPO
 
-from app.training.backend import (
+from app.protocol import framing, messages, orders
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.workers.local_worker import (
     HandedOut,
     LocalWorker,
     Piece,
@@ -18,9 +21,6 @@ from app.training.backend import (
     Shown,
     WorkerGoneError,
 )
-from app.training.config import RunConfig, RunRequest
-from app.worker import framing, messages, orders
-from app.worker.pipeline import make_training_envs
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from app.training.helper_slots import HelperSlots
+from app.workers.side_slots import HelperSlots
 
 
 async def settled() -> None:

@@ -3,7 +3,7 @@ import asyncio
 from nicegui import ui
 from nicegui.testing import User
 
-from components.dialogs import answer_to
+from components.base.dialogs import answer_to
 
 
 async def test_leaving_the_page_answers_an_open_dialog_with_nothing(user: User) -> None:

@@ -1,7 +1,7 @@
 from nicegui import ui
 from nicegui.testing import User
 
-from components.live_value import LiveBar, LiveText
+from components.base.live_value import LiveBar, LiveText
 
 
 async def test_what_changes_often_does_not_draw_the_page_anew(user: User) -> None:

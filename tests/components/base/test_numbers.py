@@ -1,8 +1,8 @@
 import pytest
 
-from components.hyperparameter_field import read_layers, read_number, read_whole, write_value
-from components.metrics import format_number
-from components.progress import format_seconds
+from components.base.hyperparameter_field import read_layers, read_number, read_whole, write_value
+from components.base.metrics import format_number
+from components.base.progress import format_seconds
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from nicegui import ui
 from nicegui.testing import User
 
 from app.accounts.errors import ForbiddenError
-from components.refusal import Refusal
-from components.steering import Steering
+from components.base.refusal import Refusal
+from components.setup.steering import Steering
 from storage.errors import RunNotFoundError
 
 

@@ -1,7 +1,7 @@
 from nicegui import ui
 from nicegui.testing import User
 
-from components.steady_rows import SteadyRows
+from components.base.steady_rows import SteadyRows
 
 
 async def test_rows_that_stay_are_the_same_elements_in_the_order_asked_for(user: User) -> None:

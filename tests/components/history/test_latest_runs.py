@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 from nicegui import ui
 from nicegui.testing import User
 
-from components.run_list import RunList
-from storage.records import RunRecord, RunStatus
+from components.history.run_list import RunList
+from storage.records.runs import RunRecord, RunStatus
 
 
 def run(name: str, seed: int) -> RunRecord:

@@ -1,5 +1,5 @@
-from app.environments.catalogue import CATALOGUE
-from components.curves import action_labels
+from app.catalog.environments.catalogue import CATALOGUE
+from components.run.curves import action_labels
 
 
 def test_lines_of_actions_have_the_names_of_the_actions() -> None:

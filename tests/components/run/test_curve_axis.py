@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-_SCRIPT = Path(__file__).parents[2] / "components" / "curves.js"
+_SCRIPT = Path(__file__).parents[3] / "components" / "run" / "curves.js"
 _NODE = shutil.which("node")
 
 pytestmark = pytest.mark.skipif(_NODE is None, reason="needs node")

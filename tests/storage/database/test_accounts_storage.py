@@ -3,17 +3,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from peewee import Database
 
-from storage import audit, invitations, lab_settings, people, resets, runs, sessions, tokens
-from storage.account_records import PersonRecord, Role, TokenScope
-from storage.database import Address, open_database
+from storage.database import runs
+from storage.database.accounts import (
+    audit,
+    invitations,
+    lab_settings,
+    people,
+    resets,
+    sessions,
+    tokens,
+)
+from storage.database.accounts.joining import NewIdentity, join
+from storage.database.database import Address, open_database
+from storage.database.tables.runs import SchemaRow
 from storage.errors import (
     EmailTakenError,
     InvitationGoneError,
     LastAdminError,
     PersonNotFoundError,
 )
-from storage.joining import NewIdentity, join
-from storage.tables import SchemaRow
+from storage.records.accounts import PersonRecord, Role, TokenScope
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -1,7 +1,7 @@
 import pytest
 
-from storage import runs
-from storage.records import Progress, RunFilter, RunRecord, Visibility
+from storage.database import runs
+from storage.records.runs import Progress, RunFilter, RunRecord, Visibility
 
 pytestmark = pytest.mark.usefixtures("database")
 

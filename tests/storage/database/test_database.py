@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from peewee import Database, OperationalError
 
-from storage import events, runs
-from storage.database import in_one_step, naming_outages, open_database
+from storage.database import events, runs
+from storage.database.database import in_one_step, naming_outages, open_database
 from storage.errors import (
     DatabaseLockedError,
     DatabaseUnusableError,
     DiskFullError,
     NotWrittenError,
 )
-from storage.records import RunFilter, Visibility
+from storage.records.runs import RunFilter, Visibility
 
 
 @pytest.fixture

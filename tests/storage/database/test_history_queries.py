@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from peewee import Database
 
-from storage import runs
-from storage.history import facets, history_page
-from storage.history_records import SORTABLE
-from storage.records import Progress, RunFilter, RunRecord
-from storage.sketches import MOST_POINTS, Sketcher, sketch
+from storage.database import runs
+from storage.database.history import facets, history_page
+from storage.database.sketches import MOST_POINTS, Sketcher, sketch
+from storage.records.history import SORTABLE
+from storage.records.runs import Progress, RunFilter, RunRecord
 
 pytestmark = pytest.mark.usefixtures("database")
 

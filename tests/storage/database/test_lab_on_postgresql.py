@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.accounts.people import Someone
+from tests.app.accounts.people import Someone
 from tests.lab_server import LabServer
 from tests.storage.conftest import empty
 

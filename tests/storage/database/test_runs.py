@@ -4,17 +4,17 @@ from typing import Any
 import pytest
 from peewee import Database
 
-from storage import events, runs
-from storage.database import Address, open_database
+from storage.database import events, runs
+from storage.database.database import Address, open_database
+from storage.database.tables.runs import SchemaRow
 from storage.errors import (
     BadCursorError,
     DatabaseTooNewError,
     RunNotFoundError,
     WrongStateError,
 )
-from storage.history_records import SORTABLE
-from storage.records import EventLevel, Progress, RunFilter, RunRecord, RunStatus, Visibility
-from storage.tables import SchemaRow
+from storage.records.history import SORTABLE
+from storage.records.runs import EventLevel, Progress, RunFilter, RunRecord, RunStatus, Visibility
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.clip_files import ClipFiles, runs_with_clips_to_make
+from storage.files.clip_files import ClipFiles, runs_with_clips_to_make
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
-from storage.files import is_own_file, write_atomically
-from storage.runs_folder import RunsFolder
+from storage.files.atomic import is_own_file, write_atomically
+from storage.files.lab_folder import RunsFolder
 
 
 def test_a_runs_folder_has_one_owner(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_an_atomic_write_leaves_the_old_file_when_it_fails(
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("storage.files.os.fsync", no_space)
+    monkeypatch.setattr("storage.files.atomic.os.fsync", no_space)
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, b"new")
 

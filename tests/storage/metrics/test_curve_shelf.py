@@ -4,9 +4,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from storage.curve_records import View
-from storage.curves import CurveShelf, RunCurves
-from storage.metrics import MetricsWriter, cut_back
+from storage.metrics.curves import CurveShelf, RunCurves
+from storage.metrics.metrics import MetricsWriter, cut_back
+from storage.records.curves import View
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from storage import metrics
-from storage.metrics import MetricsWriter
+from storage.metrics import metrics
+from storage.metrics.metrics import MetricsWriter
 
 
 @pytest.fixture

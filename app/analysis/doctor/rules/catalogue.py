@@ -4,9 +4,18 @@ import logging
 from collections.abc import Iterable
 from typing import Protocol
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules import learning, memory, policy, rates, rewards, setup, speed, written
-from app.doctor.situation import Situation
+from app.analysis.doctor.rules import (
+    learning,
+    memory,
+    policy,
+    rates,
+    rewards,
+    setup,
+    speed,
+    written,
+)
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
 
 
 class Rule(Protocol):

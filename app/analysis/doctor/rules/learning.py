@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules.rates import unusual_rate
-from app.doctor.rules.setup import observation_scale
-from app.doctor.situation import MEMORY_BASED, ROLLOUT_BASED, Situation
+from app.analysis.doctor.rules.rates import unusual_rate
+from app.analysis.doctor.rules.setup import observation_scale
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import MEMORY_BASED, ROLLOUT_BASED, Situation
 
 _LOSSES = ("loss", "policy_loss", "value_loss", "actor_loss", "critic_loss", "grad_norm")
 _BROKEN = re.compile(r"\bnan\b|not finite|invalid values|infinite|infinity", re.IGNORECASE)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.situation import MEMORY_BASED, Situation
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import MEMORY_BASED, Situation
 
 _MUCH_RANDOM = 0.5
 _LOW_RATIO, _HIGH_RATIO = 0.02, 4.0

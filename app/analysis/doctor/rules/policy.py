@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.situation import CLIPPED, Situation
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import CLIPPED, Situation
 
 _NEARLY_EVEN = 0.9
 _DECIDED = 0.05

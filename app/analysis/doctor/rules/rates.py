@@ -1,7 +1,7 @@
 """A learning rate far from where others begin, in a run that learns nothing."""
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.situation import Situation
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
 
 _FAR = 20.0
 """How many times the usual rate is far."""

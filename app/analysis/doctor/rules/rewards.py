@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules.rates import unusual_rate
-from app.doctor.situation import Situation
+from app.analysis.doctor.rules.rates import unusual_rate
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
 
 _ENOUGH_DONE = 0.3
 """The share of the budget before which a flat curve means nothing."""

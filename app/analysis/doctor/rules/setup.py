@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.situation import ROLLOUT_BASED, Situation
-from app.environments.spec import ObservationKind
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import ROLLOUT_BASED, Situation
+from app.catalog.environments.spec import ObservationKind
 
 _PINNED = 0.8
 _LARGE_OBSERVATION = 30.0

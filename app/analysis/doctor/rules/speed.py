@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.situation import Situation
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
 
 _SLOWER = 2.5
 _WORTH_IT_US = 50.0

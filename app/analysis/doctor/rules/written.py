@@ -1,8 +1,8 @@
 """What the curves say about a reward that somebody wrote."""
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.rules.rewards import collapsed
-from app.doctor.situation import Situation
+from app.analysis.doctor.rules.rewards import collapsed
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
 
 _ENOUGH_DONE = 0.3
 _FEWEST = 5

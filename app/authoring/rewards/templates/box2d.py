@@ -1,6 +1,6 @@
 """Templates for the lander and the walker."""
 
-from app.rewards.templates.template import Template, potential, template
+from app.authoring.rewards.templates.template import Template, potential, template
 
 _FUEL = {
     "LunarLander-v3": "fuel = {0: 0.0, 1: 0.1, 2: 0.3, 3: 0.1}[int(action)]",

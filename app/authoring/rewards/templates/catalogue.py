@@ -1,9 +1,9 @@
 """The templates of each environment."""
 
-from app.environments.spec import EnvSpec
-from app.rewards.templates import box2d, classic_control, small_worlds
-from app.rewards.templates.common import common_templates
-from app.rewards.templates.template import Template
+from app.authoring.rewards.templates import box2d, classic_control, small_worlds
+from app.authoring.rewards.templates.common import common_templates
+from app.authoring.rewards.templates.template import Template
+from app.catalog.environments.spec import EnvSpec
 
 _OF_ONE: dict[str, tuple[Template, ...]] = {
     **classic_control.BY_ENVIRONMENT,

@@ -1,6 +1,6 @@
 """Templates for classic control."""
 
-from app.rewards.templates.template import Template, potential, template
+from app.authoring.rewards.templates.template import Template, potential, template
 
 CARTPOLE = (
     template(

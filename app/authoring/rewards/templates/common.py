@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from app.environments.spec import ActionKind, EnvSpec
-from app.rewards.templates.template import Template, remembering, template
+from app.authoring.rewards.templates.template import Template, remembering, template
+from app.catalog.environments.spec import ActionKind, EnvSpec
 
 DEFAULT = template(
     "default",

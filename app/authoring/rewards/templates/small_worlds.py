@@ -1,6 +1,6 @@
 """Templates for worlds of cells."""
 
-from app.rewards.templates.template import Template, potential, template
+from app.authoring.rewards.templates.template import Template, potential, template
 
 _GRID = (
     potential(

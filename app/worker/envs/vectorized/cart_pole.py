@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.arrays.world import Moved, Numbers, World, rows
+from app.worker.envs.vectorized.world import Moved, Numbers, World, rows
 
 
 class CartPole(World):

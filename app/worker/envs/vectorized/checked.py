@@ -12,7 +12,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
-from app.worker.user_code import UserCodeError
+from app.protocol.user_code import UserCodeError
 
 _NOT_THE_ENVIRONMENT = (
     "app.worker",

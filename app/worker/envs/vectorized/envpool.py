@@ -12,8 +12,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from app.worker.environments import make_env
-from app.worker.replayable import EpisodeSoFar
+from app.worker.envs.environments import make_env
+from app.worker.envs.replayable import EpisodeSoFar
 
 _TRIED_STEPS = 200
 _WORTH_IT = 1.15

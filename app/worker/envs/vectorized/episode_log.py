@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.arrays.world import Numbers
+from app.worker.envs.vectorized.world import Numbers
 
 
 class EpisodeLog:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.arrays.world import Moved, Numbers, Truths, World, bounded, cosine, rows
+from app.worker.envs.vectorized.world import Moved, Numbers, Truths, World, bounded, cosine, rows
 
 
 class MountainCar(World):

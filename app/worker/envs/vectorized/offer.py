@@ -4,14 +4,14 @@ from functools import cache
 
 import numpy as np
 
-from app.worker import orders
-from app.worker.arrays.acrobot import Acrobot
-from app.worker.arrays.cart_pole import CartPole
-from app.worker.arrays.mountain_car import MountainCar, MountainCarContinuous
-from app.worker.arrays.pendulum import Pendulum
-from app.worker.arrays.vec_env import ArrayVecEnv
-from app.worker.arrays.world import World
-from app.worker.environments import find_environment, make_env
+from app.protocol import orders
+from app.worker.envs.environments import find_environment, make_env
+from app.worker.envs.vectorized.acrobot import Acrobot
+from app.worker.envs.vectorized.cart_pole import CartPole
+from app.worker.envs.vectorized.mountain_car import MountainCar, MountainCarContinuous
+from app.worker.envs.vectorized.pendulum import Pendulum
+from app.worker.envs.vectorized.vec_env import ArrayVecEnv
+from app.worker.envs.vectorized.world import World
 
 _WORLDS: dict[str, type[World]] = {
     "gymnasium.envs.classic_control.cartpole:CartPoleEnv": CartPole,

@@ -15,18 +15,18 @@ from stable_baselines3.common.vec_env import (
 )
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
-from app.environments.wrappers import Wrappers
-from app.worker import orders
-from app.worker.arrays.offer import array_envs, offers_arrays
-from app.worker.environments import make_env, policy_kind
-from app.worker.pooled import PooledVecEnv
-from app.worker.rendering import KeepsLastPicture
-from app.worker.replayable import Replayable
-from app.worker.rewards import WrittenReward
-from app.worker.shaped import Shaped
-from app.worker.stepping import LeanVecEnv
-from app.worker.watchful import Watchful
-from app.worker.wrappers import Masked, wrap
+from app.protocol import orders
+from app.protocol.wrappers import Wrappers
+from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.environments import make_env, policy_kind
+from app.worker.envs.rendering import KeepsLastPicture
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.vectorized.checked import Watchful
+from app.worker.envs.vectorized.envpool import PooledVecEnv
+from app.worker.envs.vectorized.offer import array_envs, offers_arrays
+from app.worker.envs.vectorized.stepping import LeanVecEnv
+from app.worker.envs.wrappers import Masked, wrap
 
 Statistics = dict[str, float | list[float] | list[int]]
 """Mean, variance and count of what was observed, as plain numbers."""

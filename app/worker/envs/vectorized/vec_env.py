@@ -13,9 +13,9 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from app.worker.arrays.episode_log import EpisodeLog
-from app.worker.arrays.world import Numbers, World
-from app.worker.replayable import EpisodeSoFar
+from app.worker.envs.replayable import EpisodeSoFar
+from app.worker.envs.vectorized.episode_log import EpisodeLog
+from app.worker.envs.vectorized.world import Numbers, World
 
 
 @dataclass(frozen=True, slots=True)

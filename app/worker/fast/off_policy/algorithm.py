@@ -13,13 +13,13 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.fast.flat import Array
 from app.worker.fast.model import FastModel, NetworkT
-from app.worker.fast.replay import Transition, is_plain, remember
+from app.worker.fast.off_policy.replay import Transition, is_plain, remember
 
 
 class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
     """Collects steps without the copies that SB3 makes of each."""
 
-    def collect_rollouts(  # noqa: PLR0913 - SB3's arguments
+    def collect_rollouts(
         self,
         env: VecEnv,
         callback: BaseCallback,

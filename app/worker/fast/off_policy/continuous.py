@@ -8,7 +8,7 @@ from stable_baselines3.common.noise import ActionNoise
 
 from app.worker.fast.flat import Array
 from app.worker.fast.model import NetworkT
-from app.worker.fast.off_policy import FastOffPolicy
+from app.worker.fast.off_policy.algorithm import FastOffPolicy
 
 
 class FastContinuous(FastOffPolicy[NetworkT]):

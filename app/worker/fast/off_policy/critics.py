@@ -7,8 +7,8 @@ import torch
 
 from app.worker.fast.flat import Array, FlatParameters
 from app.worker.fast.layers import Layer, linear_layers
+from app.worker.fast.off_policy.stacked import StackedNetwork, WideActivation
 from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
-from app.worker.fast.stacked import StackedNetwork, WideActivation
 
 
 class Critics:

@@ -8,9 +8,9 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.noise import ActionNoise
 
 from app.worker.fast.model import tiny_is_zero
-from app.worker.fast.off_policy import FastOffPolicy
-from app.worker.fast.q_network import QNetworks
-from app.worker.fast.replay import Memories, draw
+from app.worker.fast.off_policy.algorithm import FastOffPolicy
+from app.worker.fast.off_policy.q_network import QNetworks
+from app.worker.fast.off_policy.replay import Memories, draw
 
 
 class FastDQN(FastOffPolicy[QNetworks], DQN):

@@ -4,7 +4,7 @@ import numpy as np
 from stable_baselines3 import SAC
 
 from app.worker.fast.flat import Array
-from app.worker.fast.soft import FastSoft
+from app.worker.fast.off_policy.soft import FastSoft
 
 
 class FastSAC(FastSoft, SAC):

@@ -9,15 +9,15 @@ import torch
 from stable_baselines3 import TD3
 from stable_baselines3.td3.policies import Actor, TD3Policy
 
-from app.worker.fast.continuous import FastContinuous
-from app.worker.fast.critics import Critics, beside
 from app.worker.fast.flat import Array, FlatParameters
 from app.worker.fast.layers import Layer, linear_layers
 from app.worker.fast.model import tiny_is_zero
 from app.worker.fast.observations import encoder
+from app.worker.fast.off_policy.continuous import FastContinuous
+from app.worker.fast.off_policy.critics import Critics, beside
+from app.worker.fast.off_policy.replay import Memories, draw
+from app.worker.fast.off_policy.stacked import StackedNetwork, WideActivation, wide_activation
 from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
-from app.worker.fast.replay import Memories, draw
-from app.worker.fast.stacked import StackedNetwork, WideActivation, wide_activation
 
 
 class TD3Networks:

@@ -5,7 +5,7 @@ import torch
 from sb3_contrib import TQC
 
 from app.worker.fast.flat import Array
-from app.worker.fast.soft import FastSoft
+from app.worker.fast.off_policy.soft import FastSoft
 
 _AT_ONCE = 65_536
 """So many differences of quantiles at once stay in the processor's cache."""

@@ -4,9 +4,9 @@ import numpy as np
 from stable_baselines3 import A2C
 from stable_baselines3.common.utils import explained_variance
 
-from app.worker.fast.experience import Experience, normalized
 from app.worker.fast.model import tiny_is_zero
-from app.worker.fast.on_policy import FastOnPolicy
+from app.worker.fast.on_policy.algorithm import FastOnPolicy
+from app.worker.fast.on_policy.experience import Experience, normalized
 
 
 class FastA2C(FastOnPolicy, A2C):

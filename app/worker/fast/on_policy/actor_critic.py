@@ -7,10 +7,10 @@ import numpy.typing as npt
 import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 
-from app.worker.fast.actions import ActionKind, action_kind
 from app.worker.fast.flat import Array, FlatParameters
 from app.worker.fast.layers import ACTIVATIONS, Hidden, Layer, Network, linear_layers
 from app.worker.fast.observations import encoder
+from app.worker.fast.on_policy.actions import ActionKind, action_kind
 from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
 
 _AT_ONCE = 1024

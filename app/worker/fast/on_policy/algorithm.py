@@ -10,9 +10,9 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.worker.fast.actor_critic import ActorCritic
 from app.worker.fast.flat import Array
 from app.worker.fast.model import FastModel
+from app.worker.fast.on_policy.actor_critic import ActorCritic
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from stable_baselines3.common.buffers import RolloutBuffer
 
-from app.worker.fast.actions import ActionKind
 from app.worker.fast.flat import Array
+from app.worker.fast.on_policy.actions import ActionKind
 
 
 @dataclass(frozen=True, slots=True)

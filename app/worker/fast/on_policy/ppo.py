@@ -6,10 +6,10 @@ import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.utils import explained_variance
 
-from app.worker.fast.experience import Experience, normalized
 from app.worker.fast.flat import Array
 from app.worker.fast.model import tiny_is_zero
-from app.worker.fast.on_policy import FastOnPolicy
+from app.worker.fast.on_policy.algorithm import FastOnPolicy
+from app.worker.fast.on_policy.experience import Experience, normalized
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,19 @@ from typing import Any
 
 import pytest
 
-from app.comparison.differences import Difference, code_difference, differences
-from app.comparison.entries import Entry, fold, folded, read_keys, single, told_apart, unfold
-from app.comparison.numbers import numbers
-from app.errors import InputError
-from storage.records import Progress, RunRecord, RunStatus
+from app.analysis.comparison.differences import Difference, code_difference, differences
+from app.analysis.comparison.entries import (
+    Entry,
+    fold,
+    folded,
+    read_keys,
+    single,
+    told_apart,
+    unfold,
+)
+from app.analysis.comparison.numbers import numbers
+from app.core.errors import InputError
+from storage.records.runs import Progress, RunRecord, RunStatus
 
 CONFIG = {
     "env_id": "CartPole-v1",

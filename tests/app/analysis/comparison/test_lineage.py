@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.comparison.lineage import Change, branch_of, nodes
-from storage.records import RunRecord
-from tests.comparison.test_differences import run
+from app.analysis.comparison.lineage import Change, branch_of, nodes
+from storage.records.runs import RunRecord
+from tests.app.analysis.comparison.test_differences import run
 from tests.lab_server import LabServer
 
 CHANGES = [{"timesteps": 2_048, "learning_rate": 0.01}, {"timesteps": 4_096, "ent_coef": 0.1}]

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from app.comparison.bands import band
-from app.comparison.statistics import (
+from app.statistics.bands import band
+from app.statistics.estimators import (
     Array,
     bootstrap_interval,
     chance_of_such_a_difference,

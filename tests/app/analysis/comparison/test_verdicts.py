@@ -1,4 +1,4 @@
-from app.comparison.verdicts import Scores, Verdict, judge
+from app.analysis.comparison.conclusions import Scores, Verdict, judge
 
 
 def scores(name: str, *values: float, returns: tuple[float, ...] = ()) -> Scores:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.doctor.history import History
-from app.doctor.situation import Situation
-from app.training.config import RunConfig, RunRequest
-from storage.records import RunStatus
+from app.analysis.insights.history import History
+from app.analysis.insights.situation import Situation
+from app.run_config.config import RunConfig, RunRequest
+from storage.records.runs import RunStatus
 
 Curve = Callable[[float], float | None]
 """A value by the share of the run that is done."""

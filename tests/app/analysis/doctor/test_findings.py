@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import msgspec
 
-from app.doctor.findings import Findings
-from app.doctor.insight import Evidence, Insight, Severity
-from app.doctor.proposals import applicable_now, describe_change
+from app.analysis.doctor.findings import Findings
+from app.analysis.doctor.proposals import applicable_now, describe_change
+from app.analysis.insights.insight import Evidence, Insight, Severity
 
 STUCK = Insight(
     code="stuck",

@@ -7,14 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from app.doctor.insight import Insight, Severity
-from app.doctor.proposals import request_with
-from app.doctor.rules import learning, memory, policy, rates, rewards, setup, speed, written
-from app.doctor.rules.catalogue import RULES, examine
-from app.doctor.situation import Situation
-from app.training.config import AppliedChange, RunConfig, RunRequest
-from storage.records import RunStatus
-from tests.doctor.situations import Curve, flat, noisy, rising, situation
+from app.analysis.doctor.proposals import request_with
+from app.analysis.doctor.rules import (
+    learning,
+    memory,
+    policy,
+    rates,
+    rewards,
+    setup,
+    speed,
+    written,
+)
+from app.analysis.doctor.rules.catalogue import RULES, examine
+from app.analysis.insights.insight import Insight, Severity
+from app.analysis.insights.situation import Situation
+from app.run_config.config import AppliedChange, RunConfig, RunRequest
+from storage.records.runs import RunStatus
+from tests.app.analysis.doctor.situations import Curve, flat, noisy, rising, situation
 
 Rule = Callable[[Situation], Insight | None]
 
@@ -341,7 +350,7 @@ def test_a_proposed_change_makes_a_configuration_that_can_be_used(
 
 
 def test_every_finding_is_documented_and_no_other() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "doctor.md").read_text()
     rows = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", text, re.MULTILINE)
     documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
 

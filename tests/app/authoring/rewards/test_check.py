@@ -9,19 +9,19 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.rewards.dry_run import DryRun
-from app.rewards.problems import Problem
-from app.rewards.recordings import Recordings
-from app.rewards.report import RewardReport
-from app.rewards.templates.catalogue import templates_for
-from app.rewards.verdict import judge
-from app.training.workers import WorkerPool
-from app.worker.messages import RewardChecked
-from app.worker.rewards import WrittenReward
-from app.worker.shaped import Shaped
-from app.worker.trajectories import Recorded, unpack
-from storage.runs_folder import RunsFolder
+from app.authoring.rewards.dry_run import DryRun
+from app.authoring.rewards.ranking import judge
+from app.authoring.rewards.recordings import Recordings
+from app.authoring.rewards.report import RewardReport
+from app.authoring.rewards.templates.catalogue import templates_for
+from app.catalog.environments.catalogue import CATALOGUE
+from app.code_check.problems import Problem
+from app.protocol.messages import RewardChecked
+from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.reward_functions import WrittenReward
+from app.worker.trajectories.trajectories import Recorded, unpack
+from app.workers.pool import WorkerPool
+from storage.files.lab_folder import RunsFolder
 
 pytestmark = pytest.mark.slow
 

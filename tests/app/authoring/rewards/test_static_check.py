@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.rewards.kinds import CodeKind
-from app.rewards.problems import Severity
-from app.rewards.static_check import check, first_error
+from app.catalog.environments.catalogue import CATALOGUE
+from app.code_check.kinds import CodeKind
+from app.code_check.problems import Severity
+from app.code_check.static_check import check, first_error
 
 CARTPOLE = CATALOGUE["CartPole-v1"]
 HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\n"

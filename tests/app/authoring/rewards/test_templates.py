@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.rewards.kinds import CodeKind
-from app.rewards.static_check import check
-from app.rewards.templates.catalogue import templates_for
-from app.rewards.words import words_of
+from app.authoring.rewards.completions import words_of
+from app.authoring.rewards.templates.catalogue import templates_for
+from app.catalog.environments.catalogue import CATALOGUE
+from app.code_check.kinds import CodeKind
+from app.code_check.static_check import check
 
 ENVIRONMENTS = list(CATALOGUE)
 

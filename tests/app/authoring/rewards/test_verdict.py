@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.rewards.report import RewardReport
-from app.rewards.verdict import judge, kendall
-from app.worker.messages import RewardChecked, Scored, Term
+from app.authoring.rewards.ranking import judge, kendall
+from app.authoring.rewards.report import RewardReport
+from app.catalog.environments.catalogue import CATALOGUE
+from app.protocol.messages import RewardChecked, Scored, Term
 
 CARTPOLE = CATALOGUE["CartPole-v1"]
 TERM = Term(name="a", mean=1, std=0, min=1, max=1, share=1, outliers=0, histogram=(1,) * 12)

@@ -13,16 +13,20 @@ import torch
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.environments.wrappers import Wrappers
-from app.training.config import RunConfig, RunRequest
-from app.worker import orders, pipeline
-from app.worker.arrays import offer
-from app.worker.arrays.offer import array_envs, make_arrays
-from app.worker.arrays.vec_env import ArrayVecEnv
-from app.worker.checkpoint import restore, take_checkpoint
-from app.worker.models import build_model
-from app.worker.pipeline import make_evaluation_envs, make_training_envs, make_wrapped
-from app.worker.replayable import EpisodeSoFar, Replayable
+from app.protocol import orders
+from app.protocol.wrappers import Wrappers
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.replayable import EpisodeSoFar, Replayable
+from app.worker.envs.vectorized import offer, pipeline
+from app.worker.envs.vectorized.offer import array_envs, make_arrays
+from app.worker.envs.vectorized.pipeline import (
+    make_evaluation_envs,
+    make_training_envs,
+    make_wrapped,
+)
+from app.worker.envs.vectorized.vec_env import ArrayVecEnv
+from app.worker.models.models import build_model
+from app.worker.training.checkpoint import restore, take_checkpoint
 
 # As in a worker; several threads on tiny tensors only get in each other's way.
 torch.set_num_threads(1)

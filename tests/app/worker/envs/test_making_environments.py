@@ -12,12 +12,12 @@ from gymnasium.utils.env_checker import check_env
 from PIL import Image
 from stable_baselines3 import PPO
 
-from app.environments.catalogue import CATALOGUE
-from app.training.backend import LocalWorker, Piece, Received
-from app.training.config import RunConfig, RunRequest
-from app.worker import messages, orders
-from app.worker.environments import find_environment, make_env, policy_kind
-from app.worker.pipeline import make_training_envs
+from app.catalog.environments.catalogue import CATALOGUE
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.environments import find_environment, make_env, policy_kind
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.workers.local_worker import LocalWorker, Piece, Received
 
 SMALL = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "net_arch": [8]}
 ONE_OF_EACH_FAMILY = {
@@ -301,7 +301,7 @@ _TWO = spaces.Discrete(2)
 def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
     seen: spaces.Space[Any], actions: spaces.Space[Any], words: str
 ) -> None:
-    from app.worker.describe import describe
+    from app.worker.envs.describe import describe
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, actions))
 
@@ -327,7 +327,7 @@ def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
 def test_what_can_be_made_one_list_of_numbers_is(
     seen: spaces.Space[Any], kind: str, shape: tuple[int, ...]
 ) -> None:
-    from app.worker.describe import describe
+    from app.worker.envs.describe import describe
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, _TWO))
 

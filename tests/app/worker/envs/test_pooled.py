@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.environments.envpool import ENVPOOL, why_no_envpool
-from app.environments.wrappers import Wrappers
-from app.errors import InputError
-from app.training.config import RunConfig, RunRequest
-from app.worker.checkpoint import restore, take_checkpoint
-from app.worker.models import build_model
-from app.worker.pipeline import make_evaluation_envs, make_training_envs, the_environment
+from app.catalog.environments.envpool import ENVPOOL, why_no_envpool
+from app.core.errors import InputError
+from app.protocol.wrappers import Wrappers
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import (
+    make_evaluation_envs,
+    make_training_envs,
+    the_environment,
+)
+from app.worker.models.models import build_model
+from app.worker.training.checkpoint import restore, take_checkpoint
 
 is_installed = pytest.mark.skipif(
     find_spec("envpool") is None, reason=f"EnvPool isn't installed. {ENVPOOL.command} adds it."

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 
-from app.environments.wrappers import Wrappers
-from app.worker import orders
-from app.worker.ars import Ars
-from app.worker.pipeline import make_training_envs, why_one_by_one
-from app.worker.replayable import Replayable
-from app.worker.rewards import WrittenReward
-from app.worker.shaped import Shaped
-from app.worker.user_code import UserCodeError
+from app.protocol import orders
+from app.protocol.user_code import UserCodeError
+from app.protocol.wrappers import Wrappers
+from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.vectorized.pipeline import make_training_envs, why_one_by_one
+from app.worker.models.ars import Ars
 
 HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\n    "
 NAMES = ("cart_position", "cart_velocity", "pole_angle", "pole_angular_velocity")

@@ -12,10 +12,10 @@ import pytest
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.training.config import RunConfig, RunRequest
-from app.worker.pipeline import make_training_envs
-from app.worker.replayable import Replayable
-from app.worker.stepping import LeanVecEnv
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.worker.envs.vectorized.stepping import LeanVecEnv
 
 ENVIRONMENTS = ("CartPole-v1", "Pendulum-v1", "LunarLander-v3", "FrozenLake-v1", "Blackjack-v1")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from app.worker.replayable import Replayable
-from app.worker.stepping import LeanVecEnv
-from app.worker.watchful import BadEnvironmentError, Watchful
+from app.worker.envs.replayable import Replayable
+from app.worker.envs.vectorized.checked import BadEnvironmentError, Watchful
+from app.worker.envs.vectorized.stepping import LeanVecEnv
 
 Observe = Callable[[int], Any]
 

@@ -8,9 +8,9 @@ import av
 import numpy as np
 import pytest
 
-from app.worker import film
-from app.worker.film import Film
-from app.worker.rendering import as_pixels
+from app.worker.envs.rendering import as_pixels
+from app.worker.evaluation import mp4_writer
+from app.worker.evaluation.mp4_writer import Film
 
 
 def picture(width: int, height: int, brightness: int = 200) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -86,7 +86,7 @@ def test_a_film_can_be_entered_at_any_time() -> None:
 
 
 def test_a_film_ends_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(film, "MOST_SECONDS", 2)
+    monkeypatch.setattr(mp4_writer, "MOST_SECONDS", 2)
     made = Film(10)
     for _ in range(20):
         made.add(picture(64, 64))

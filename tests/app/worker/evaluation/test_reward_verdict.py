@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from app.worker import witness
-from app.worker.user_code import UserCodeError
-from app.worker.verdict import Verdict
-from app.worker.witness import PlayedEpisode, Witness
-from tests.worker.test_stage import Drawn
+from app.protocol.user_code import UserCodeError
+from app.worker.evaluation import episode_recorder
+from app.worker.evaluation.episode_recorder import PlayedEpisode, Witness
+from app.worker.evaluation.evaluation_code import Verdict
+from tests.app.worker.evaluation.test_stage import Drawn
 
 
 def episode(**values: Any) -> PlayedEpisode:
@@ -130,7 +130,7 @@ def test_an_episode_is_seen_whole_although_the_next_one_has_begun() -> None:
 
 
 def test_an_episode_that_is_too_long_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness, "MOST_STEPS", 2)
+    monkeypatch.setattr(episode_recorder, "MOST_STEPS", 2)
     envs = DummyVecEnv([Counting])
     seen = Witness.at(envs)
 

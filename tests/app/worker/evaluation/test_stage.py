@@ -10,12 +10,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.worker import framing, messages, orders, stage
-from app.worker.channel import Channel
-from app.worker.playing import Step
-from app.worker.rendering import KeepsLastPicture
-from app.worker.stage import Stage
-from tests.worker.test_film import opened
+from app.protocol import framing, messages, orders
+from app.protocol.pipe import Channel
+from app.worker.envs.rendering import KeepsLastPicture
+from app.worker.evaluation import video_recorder
+from app.worker.evaluation.player import Step
+from app.worker.evaluation.video_recorder import Stage
+from tests.app.worker.evaluation.test_film import opened
 
 Draw = Callable[[int], Any]
 
@@ -144,7 +145,7 @@ def test_long_episodes_are_cut_and_it_is_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line, env = Line(tmp_path / "line"), Drawn(grey, render_fps=10)
-    monkeypatch.setattr("app.worker.film.MOST_SECONDS", 3)
+    monkeypatch.setattr("app.worker.evaluation.mp4_writer.MOST_SECONDS", 3)
 
     play(line, env, steps=100)
 
@@ -160,7 +161,7 @@ def test_a_test_is_not_watched_at_its_natural_pace_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = Line(tmp_path / "line", watched=True)
-    monkeypatch.setattr(stage, "_NATURAL_FOR_S", 0.2)
+    monkeypatch.setattr(video_recorder, "_NATURAL_FOR_S", 0.2)
 
     play(line, Drawn(grey, render_fps=1), steps=3_600, films=False)
 

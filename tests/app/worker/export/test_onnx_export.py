@@ -6,11 +6,11 @@ import onnxruntime
 import pytest
 import torch
 
-from app.training.config import RunConfig, RunRequest
-from app.worker import orders
-from app.worker.models import build_for_playing
-from app.worker.onnx_export import NotExportableError, write_policy
-from app.worker.pipeline import make_evaluation_envs, normalizer
+from app.protocol import orders
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
+from app.worker.export.onnx_export import NotExportableError, write_policy
+from app.worker.models.models import build_for_playing
 
 NET: dict[str, Any] = {"net_arch": [16, 8]}
 WRAPPERS = ("normalize_observation", "frame_stack")

@@ -18,10 +18,10 @@ from stable_baselines3 import SAC, TD3
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 
-from app.worker.fast.sac import FastSAC
-from app.worker.fast.td3 import FastTD3
-from app.worker.fast.tqc import FastTQC
-from tests.worker.walks import Walk, build_on
+from app.worker.fast.off_policy.sac import FastSAC
+from app.worker.fast.off_policy.td3 import FastTD3
+from app.worker.fast.off_policy.tqc import FastTQC
+from tests.app.worker.envs.walks import Walk, build_on
 
 torch.set_num_threads(1)
 

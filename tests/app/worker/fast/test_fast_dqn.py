@@ -16,8 +16,8 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from stable_baselines3 import DQN
 from stable_baselines3.common.logger import Logger
 
-from app.worker.fast.dqn import FastDQN
-from tests.worker.walks import Walk, build_on
+from app.worker.fast.off_policy.dqn import FastDQN
+from tests.app.worker.envs.walks import Walk, build_on
 
 torch.set_num_threads(1)
 

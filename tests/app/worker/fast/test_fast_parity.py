@@ -19,9 +19,9 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.sb2_compat.rmsprop_tf_like import RMSpropTFLike
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from app.worker.fast.a2c import FastA2C
+from app.worker.fast.on_policy.a2c import FastA2C
+from app.worker.fast.on_policy.ppo import FastPPO
 from app.worker.fast.optimizers import NotFiniteError
-from app.worker.fast.ppo import FastPPO
 
 torch.set_num_threads(1)
 # The last minibatch of an epoch is smaller than the others on purpose.

@@ -9,11 +9,11 @@ import pytest
 import sb3_contrib
 import stable_baselines3
 
-from app.algorithms.catalogue import CATALOGUE
-from app.environments.spec import ActionKind
-from app.training.backend import HandedOut, LocalWorker, Piece, Received, Shown
-from app.training.config import RunConfig, RunRequest
-from app.worker import messages, orders
+from app.catalog.algorithms.catalogue import CATALOGUE
+from app.catalog.environments.spec import ActionKind
+from app.protocol import messages, orders
+from app.run_config.config import RunConfig, RunRequest
+from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received, Shown
 
 pytestmark = pytest.mark.slow
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from app.training.config import RunConfig, RunRequest
-from app.worker import cores
-from app.worker.checkpoint import restore, take_checkpoint
-from app.worker.models import build_model
-from app.worker.pipeline import make_training_envs
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.worker.models import cores
+from app.worker.models.models import build_model
+from app.worker.training.checkpoint import restore, take_checkpoint
 
 
 @pytest.fixture(autouse=True)

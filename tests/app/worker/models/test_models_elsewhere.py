@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.worker.models import save_model
-from tests.worker.test_changes import model_of
-from tests.worker.test_fast_parity import ACTIONS, SEEN, twins
+from app.worker.models.models import save_model
+from tests.app.worker.fast.test_fast_parity import ACTIONS, SEEN, twins
+from tests.app.worker.training.test_changes import model_of
 
 pytestmark = pytest.mark.slow
 

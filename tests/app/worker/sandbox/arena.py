@@ -12,9 +12,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.training.backend import LocalWorker, Received, WorkerGoneError
-from app.worker import boot_path, kernel, messages, orders
-from tests.sandbox.attacks import Attack
+from app.protocol import messages, orders
+from app.worker.sandbox import kernel
+from app.workers.local_worker import LocalWorker, Received, WorkerGoneError
+from app.workers.worker_process import boot_path
+from tests.app.worker.sandbox.attacks import Attack
 
 SECRET = "secret-of-the-lab"
 MEMORY_MB = 1_000

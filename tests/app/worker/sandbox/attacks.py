@@ -34,7 +34,7 @@ class Attack:
 
 
 def _call(number: str, *arguments: object) -> str:
-    """A raw system call, by the name that app.worker.syscalls knows or by its number."""
+    """A raw system call, by the name that app.worker.sandbox.syscalls knows or by its number."""
     joined = "".join(f", {argument}" for argument in arguments)
     return f"return call({number}{joined})"
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.training.worker_process import worker_environment
-from app.worker import boot_path, framing, messages, orders
-from tests.sandbox.arena import MEMORY_MB, Outcomes, read
+from app.protocol import framing, messages, orders
+from app.workers.worker_process import boot_path, worker_environment
+from tests.app.worker.sandbox.arena import MEMORY_MB, Outcomes, read
 
 _SYSTEM = Path("/usr/bin/python3")
 _PACKAGES = ("msgspec", "numpy", "numpy.libs", "gymnasium", "cloudpickle", "farama_notifications")

@@ -1,17 +1,17 @@
-"""Writes the attack table into the documentation: `python -m tests.sandbox.table`."""
+"""Writes the attack table into the documentation: `python -m tests.app.worker.sandbox.table`."""
 
 from pathlib import Path
 
-from tests.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
-from tests.sandbox.protocol_attacks import PROTOCOL
+from tests.app.worker.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
+from tests.app.worker.sandbox.protocol_attacks import PROTOCOL
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "attacks.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "attacks.md"
 
 _BEGINNING = """# What was tried against the sandbox
 
 *Each row is code that a locked worker was given as a person's environment file, in \
-`tests/sandbox/`. \
-`python -m tests.sandbox.table` writes this page from the attacks there, and a test compares.*
+`tests/app/worker/sandbox/`. `python -m tests.app.worker.sandbox.table` writes this page from \
+the attacks there, and a test compares.*
 
 "Without" says what the same code does in a plain process: *works*, or why it isn't run there. \
 All tests run as whoever runs them, and by root once more as an ordinary user.

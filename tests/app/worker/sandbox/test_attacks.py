@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.training.sandbox_check import check_sandbox
-from app.worker import kernel
-from tests.sandbox import arena, ordinary
-from tests.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
-from tests.sandbox.table import DOCUMENT, rendered
+from app.worker.sandbox import kernel
+from app.workers.sandbox_check import check_sandbox
+from tests.app.worker.sandbox import arena, ordinary
+from tests.app.worker.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
+from tests.app.worker.sandbox.table import DOCUMENT, rendered
 
 pytestmark = [
     pytest.mark.slow,
@@ -110,4 +110,6 @@ async def test_what_remains_open_is_what_the_documentation_says(tmp_path: Path) 
 
 
 def test_the_documentation_has_the_table() -> None:
-    assert DOCUMENT.read_text() == rendered(), "write it with: python -m tests.sandbox.table"
+    assert DOCUMENT.read_text() == rendered(), (
+        "write it with: python -m tests.app.worker.sandbox.table"
+    )

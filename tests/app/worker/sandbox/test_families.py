@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.environments.catalogue import CATALOGUE
-from app.training.backend import LocalWorker
-from app.training.pictures import receive_picture
-from app.worker import messages, orders
+from app.catalog.environments.catalogue import CATALOGUE
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker
+from app.workers.pictures import receive_picture
 
 FIRST_OF_EACH = list({spec.family: spec for spec in reversed(CATALOGUE.values())}.values())
 

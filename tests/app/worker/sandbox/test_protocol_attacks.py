@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from app.tasks import Tasks
-from app.training.backend import LocalWorker, ProtocolError, WorkerGoneError
-from app.worker import messages, orders
-from tests.sandbox import arena
-from tests.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
+from app.core.tasks import Tasks
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from tests.app.worker.sandbox import arena
+from tests.app.worker.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.training.sandbox_check import SandboxLevel, _level, check_sandbox
-from app.worker import boot_path, canary, orders, seccomp
-from tests.sandbox import ordinary
-from tests.sandbox.arena import MEMORY_MB
+from app.protocol import orders
+from app.worker.sandbox import canary, seccomp
+from app.workers.sandbox_check import SandboxLevel, _level, check_sandbox
+from app.workers.worker_process import boot_path
+from tests.app.worker.sandbox import ordinary
+from tests.app.worker.sandbox.arena import MEMORY_MB
 
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can lock workers down")
 
@@ -54,7 +56,7 @@ async def test_a_real_worker_finds_every_door_closed() -> None:
 def test_the_same_attacks_succeed_without_the_lock(tmp_path: Path) -> None:
     target = make_canary(tmp_path)
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); from app.worker import canary;"
+        "import json, sys; sys.path.insert(0, sys.argv[1]); from app.worker.sandbox import canary;"
         "print(json.dumps(canary.open_doors(sys.argv[2], int(sys.argv[3]), 256)))"
     )
 
@@ -103,8 +105,8 @@ def test_the_level_follows_from_the_open_doors(doors: tuple[str, ...], level: Sa
 def test_what_nothing_honest_does_ends_the_worker(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from app.worker import kernel, sandbox, seccomp;"
-        "sandbox.lock_down([], memory_mb=512); kernel.call('ptrace', 16, 1, 0, 0)"
+        "from app.worker.sandbox import kernel, lockdown, seccomp;"
+        "lockdown.lock_down([], memory_mb=512); kernel.call('ptrace', 16, 1, 0, 0)"
     )
 
     done = subprocess.run([sys.executable, "-c", code, str(Path.cwd())], check=False)
@@ -116,7 +118,7 @@ def test_the_lock_is_in_force_before_anything_foreign_is_imported() -> None:
     """The order of the boot: a thread that torch starts before Landlock would stay free."""
     source = boot_path().read_text()
 
-    assert source.index("sandbox.lock_down(") < source.index("import session")
+    assert source.index("lockdown.lock_down(") < source.index("import jobs")
     for package in ("torch", "numpy", "gymnasium", "msgspec"):
         assert f"import {package}" not in source
 
@@ -133,10 +135,10 @@ def test_an_attack_that_is_stopped_is_no_open_door(tmp_path: Path) -> None:
 def test_a_film_can_be_made_behind_the_lock() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import app.worker, app.environments, app.algorithms;"
-        "from app.worker import sandbox;"
-        "sandbox.lock_down(app.worker.__path__, memory_mb=3072);"
-        "import numpy as np; from app.worker.film import Film;"
+        "import app.protocol, app.worker;"
+        "from app.worker.sandbox import lockdown;"
+        "lockdown.lock_down(app.worker.__path__, memory_mb=3072);"
+        "import numpy as np; from app.worker.evaluation.mp4_writer import Film;"
         "film = Film(25); [film.add(np.full((401, 601, 3), i, np.uint8)) for i in range(60)];"
         "content = film.finish(); print(film.width, film.height, content[4:8], len(content) > 1000)"
     )

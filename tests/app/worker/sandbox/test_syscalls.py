@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.worker import seccomp, syscalls
+from app.worker.sandbox import seccomp, syscalls
 
 try:
     import pyseccomp
@@ -78,7 +78,7 @@ def test_every_way_through_the_filter_ends_in_a_verdict(
 
 def test_nothing_in_the_web_process_unpickles() -> None:
     """Whoever reads what a worker wrote must not be a pickle away from obeying it."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[4]
     outside = [
         path
         for folder in ("app", "pages", "components", "storage")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from app.algorithms.schedule import Schedule
-from app.training.config import RunConfig, RunRequest
-from app.worker import messages
-from app.worker.changes import apply_change, optimizers
-from app.worker.models import build_model
-from app.worker.pipeline import make_training_envs
+from app.protocol import messages
+from app.protocol.schedule import Schedule
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import make_training_envs
+from app.worker.models.models import build_model
+from app.worker.training.live_changes import apply_change, optimizers
 
 torch.set_num_threads(1)
 

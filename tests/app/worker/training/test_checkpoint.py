@@ -1,6 +1,8 @@
 """A model that went through a checkpoint ends bit for bit as one that did not."""
 
+import io
 import os
+import zipfile
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
@@ -12,13 +14,19 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
+from torch.utils._pytree import tree_map_only
 
-from app.algorithms.engine import EngineWish
-from app.training.config import RunConfig, RunRequest
-from app.worker import orders
-from app.worker.checkpoint import restore, take_checkpoint
-from app.worker.models import build_model, load_weights, save_weights
-from app.worker.pipeline import make_evaluation_envs, make_training_envs, save_statistics
+from app.protocol import orders
+from app.protocol.engine import EngineWish
+from app.run_config.config import RunConfig, RunRequest
+from app.worker.envs.vectorized.pipeline import (
+    make_evaluation_envs,
+    make_training_envs,
+    save_statistics,
+)
+from app.worker.models.models import build_model, load_weights, save_weights
+from app.worker.training.checkpoint import _plain, _read_state, restore, take_checkpoint
+from tests.lab_server import ROOT
 
 pytestmark = pytest.mark.slow
 # As in a worker; several threads on tiny tensors only get in each other's way.
@@ -180,3 +188,36 @@ def test_an_environment_that_goes_elsewhere_begins_a_new_episode() -> None:
     assert restored.model._last_episode_starts is not None
     assert bool(restored.model._last_episode_starts[1])
     learn(restored.model, 300)
+
+
+def test_a_checkpoint_of_version_0_1_is_taken_anew_as_it_was() -> None:
+    setup = setup_of("PPO", "CartPole-v1", {"n_steps": 64, "net_arch": [8]}, {}, engine="fast")
+    with zipfile.ZipFile(ROOT / "tests" / "fixtures" / "lab-0.1.zip") as lab:
+        name = next(name for name in lab.namelist() if name.endswith("checkpoints/128.zip"))
+        packed = lab.read(name)
+    envs = make_training_envs(setup, 2)
+
+    restored = restore(packed, setup, envs)
+    again = take_checkpoint(restored.model, envs, restored.counts)
+
+    assert restored.notes == []
+    before, after = state_of(packed), state_of(again)
+    np.testing.assert_equal(after, before)
+    assert after["episodes"]
+    # Nothing in it depends on where a class lies.
+    assert b"app." not in member_of(again, "state.pkl")
+
+
+def state_of(checkpoint: bytes) -> dict[str, Any]:
+    """Return all that a checkpoint holds, as plain values."""
+    with zipfile.ZipFile(io.BytesIO(member_of(checkpoint, "model.zip"))) as model:
+        parts = ("policy.pth", "policy.optimizer.pth")
+        weights = [torch.load(io.BytesIO(model.read(part)), weights_only=True) for part in parts]
+    state = {**_plain(_read_state(member_of(checkpoint, "state.pkl"))), "weights": weights}
+    found: dict[str, Any] = tree_map_only(torch.Tensor, lambda tensor: tensor.numpy(), state)
+    return found
+
+
+def member_of(checkpoint: bytes, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(checkpoint)) as packed:
+        return packed.read(name)

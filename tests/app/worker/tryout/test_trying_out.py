@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.training.backend import LocalWorker, Received, Shown
-from app.worker import messages, orders
+from app.protocol import messages, orders
+from app.workers.local_worker import LocalWorker, Received, Shown
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.worker.user_code import UserCodeError, explain, load
+from app.protocol.user_code import UserCodeError
+from app.worker.user_code.loader import explain, load
 
 
 def refusal(code: str) -> UserCodeError:
@@ -88,11 +89,11 @@ def test_an_exception_that_can_t_be_printed_is_named() -> None:
 )
 def test_what_the_sandbox_forbids_is_said_in_a_sentence(attempt: str) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import app.worker;"
-        "from app.worker import sandbox, user_code;"
-        "sandbox.lock_down(app.worker.__path__, memory_mb=1024)\n"
-        "try: user_code.load(sys.argv[2], filename='reward.py')\n"
-        "except user_code.UserCodeError as error: print(error, error.line)"
+        "import sys; sys.path.insert(0, sys.argv[1]); import app.protocol, app.worker;"
+        "from app.worker.sandbox import lockdown; from app.worker.user_code import loader;"
+        "lockdown.lock_down(app.worker.__path__, memory_mb=1024)\n"
+        "try: loader.load(sys.argv[2], filename='reward.py')\n"
+        "except loader.UserCodeError as error: print(error, error.line)"
     )
 
     done = subprocess.run(

@@ -1,0 +1,1 @@
+"""What a user may do, apart from runs: whether they may give code to the lab."""

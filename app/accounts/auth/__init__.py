@@ -1,0 +1,1 @@
+"""Sign in and stay signed in: passwords, sessions, tokens, OpenID Connect, the audit log."""

@@ -1,0 +1,1 @@
+"""How often and how much: attempts, request rates, slow work in turn, disk space."""

@@ -1,0 +1,1 @@
+"""Users and their accounts: profiles, pictures, administration, password resets."""

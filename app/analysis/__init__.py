@@ -1,0 +1,1 @@
+"""Judge runs: insights of the doctor, comparisons, reports."""

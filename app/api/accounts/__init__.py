@@ -1,0 +1,1 @@
+"""Routes of accounts: sign in, the own account, administration."""

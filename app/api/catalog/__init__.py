@@ -1,0 +1,1 @@
+"""Routes of environments, algorithms, presets, custom rewards and previews."""

@@ -1,0 +1,1 @@
+"""Routes of runs and all that belongs to one."""

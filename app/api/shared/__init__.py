@@ -1,0 +1,1 @@
+"""What all routes share: dependencies, errors, paging, files, schemas."""

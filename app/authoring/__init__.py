@@ -1,0 +1,1 @@
+"""Write and try out: custom rewards, custom environments, previews."""

@@ -1,0 +1,1 @@
+"""Custom environments: checked in a worker, kept in versions, shared."""

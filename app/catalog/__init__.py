@@ -1,0 +1,1 @@
+"""What can be trained on and with: environments, algorithms, presets, a glossary."""

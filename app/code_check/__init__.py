@@ -1,0 +1,1 @@
+"""Static checks of users' code: what can be said without running it."""

@@ -1,0 +1,1 @@
+"""What every other package may use: errors, events, tasks, the storage thread, settings."""

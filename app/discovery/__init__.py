@@ -1,0 +1,1 @@
+"""Ask a worker about environments: what any installed one is like, and its picture."""

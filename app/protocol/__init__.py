@@ -1,0 +1,1 @@
+"""The only code that both processes import: messages, orders, framing, the pipe."""

@@ -1,0 +1,1 @@
+"""From a request to a complete run configuration: seeds, wrappers, live changes."""

@@ -1,0 +1,1 @@
+"""One run while it trains: supervision, checkpoints, resume, live view, periodic evaluation."""

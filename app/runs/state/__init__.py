@@ -1,0 +1,1 @@
+"""How runs stand: their life and event log, metrics and pictures for those who watch."""

@@ -1,0 +1,1 @@
+"""Estimators and intervals, used by evaluations, groups and comparisons."""

@@ -1,0 +1,1 @@
+"""The HTTP server around pages and API: request filter, authentication, slow clients."""

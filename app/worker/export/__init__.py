@@ -1,0 +1,1 @@
+"""Write policies for other programs."""

@@ -1,0 +1,1 @@
+"""DQN, SAC, TD3 and TQC in NumPy."""

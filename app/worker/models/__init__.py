@@ -1,0 +1,1 @@
+"""Build, load and save models of Stable-Baselines3 and of the fast engine."""

@@ -1,0 +1,1 @@
+"""Lock the process down: limits, Landlock, seccomp."""

@@ -1,0 +1,1 @@
+"""Train a model: callback, checkpoints, periodic evaluation, diagnostics."""

@@ -1,0 +1,1 @@
+"""Play an environment step by step for a user."""

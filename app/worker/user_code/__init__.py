@@ -1,0 +1,1 @@
+"""Load and watch users' code: errors with their line, time, prints, crashes."""

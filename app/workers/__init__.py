@@ -1,0 +1,1 @@
+"""Start, pool and watch worker processes; how well they are sandboxed."""

@@ -1,0 +1,1 @@
+"""Small pieces of user interface that everything else is built from."""

@@ -1,0 +1,1 @@
+"""A code editor: Monaco, or CodeMirror on phones."""

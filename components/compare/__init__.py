@@ -1,0 +1,1 @@
+"""Compared runs: curves, tables, videos side by side."""

@@ -1,0 +1,1 @@
+"""Environments as cards, facts and findings."""

@@ -1,0 +1,1 @@
+"""Evaluations of a run: start, watch, videos, replay, time machine."""

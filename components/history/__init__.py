@@ -1,0 +1,1 @@
+"""Lists and tables of runs, and what can be done with many."""

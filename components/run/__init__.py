@@ -1,0 +1,1 @@
+"""One run: live feed, curves, event log, insights, lineage, versions."""

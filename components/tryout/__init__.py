@@ -1,0 +1,1 @@
+"""Watch, step through and play an environment."""

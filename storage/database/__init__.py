@@ -1,0 +1,1 @@
+"""The database: SQLite or PostgreSQL, and what is read and written of runs."""

@@ -1,0 +1,1 @@
+"""Peewee tables and their fields."""

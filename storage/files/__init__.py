@@ -1,0 +1,1 @@
+"""Files below the runs folder: nobody else joins paths."""

@@ -1,0 +1,1 @@
+"""Metrics of runs: lines on disk, thinned into curves."""
