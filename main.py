@@ -17,10 +17,10 @@ from nicegui import core, ui
 from app.api import create_api
 from app.lab import VERSION
 from app.web.assets import ASSETS_FOLDER, ASSETS_URL
-from app.web.authentication import Gate
+from app.web.authentication import Authentication
 from app.web.head_requests import HeadRequests
 from app.web.json_bodies import JsonBodies
-from app.web.request_filter import Guard
+from app.web.request_filter import RequestFilter
 from app.web.server import announce, open_lab, run_arguments
 from components.shell.theme import STYLESHEET, STYLESHEET_URL
 from pages import admin, compare, dashboard, environment, history, home, not_found, write
@@ -58,11 +58,11 @@ add_shared_head(VERSION, has_accounts=lab.accounts.is_on)
 
 nicegui_app.add_middleware(JsonBodies)
 nicegui_app.add_middleware(HeadRequests)
-nicegui_app.add_middleware(Gate, accounts=lab.accounts, is_foreign=is_foreign)
-nicegui_app.add_middleware(Guard, hosts=lab.settings.allowed_hosts)
+nicegui_app.add_middleware(Authentication, accounts=lab.accounts, is_foreign=is_foreign)
+nicegui_app.add_middleware(RequestFilter, hosts=lab.settings.allowed_hosts)
 if lab.accounts.is_on:
     bind_frames(core.sio)
-core.sio.eio.cors_allowed_origins = []  # no CORS headers; Guard checks the origin
+core.sio.eio.cors_allowed_origins = []  # no CORS headers; RequestFilter checks the origin
 nicegui_app.on_startup(lab.open)
 nicegui_app.on_startup(lambda: announce(lab))
 nicegui_app.on_shutdown(lab.close)

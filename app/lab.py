@@ -9,7 +9,7 @@ from collections import deque
 from importlib.metadata import version
 from typing import IO
 
-from app.access.run_access import Beside, PersonalTrainer
+from app.access.run_access import Beside, RunAccess
 from app.accounts.access.code_policy import CodePolicy, CodeRules
 from app.accounts.limits.disk_use import DiskUse
 from app.accounts.users.accounts import Accounts
@@ -33,7 +33,7 @@ from app.discovery.previews import Previews
 from app.evaluation.register import EvaluationRegister
 from app.evaluation.service import Evaluations
 from app.evaluation.shelf import EvaluationShelf
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.runs.state.capacity import Admission
 from app.runs.state.journal import Journal
 from app.sharing.sharing import Sharing
@@ -78,7 +78,7 @@ class Lab:
         self._journal = Journal(folder, self._storage)
         self._doctor = Doctor(self._journal, folder, self._storage)
         self._reports = Reports(folder)
-        self.trainer = Trainer(
+        self.trainer = RunService(
             settings,
             folder,
             self._storage,
@@ -130,9 +130,9 @@ class Lab:
         self.rewards = RewardLab(folder, self._pool, self.environments, self.code)
         self.avatars = Avatars(folder, self.accounts.profiles, self._pool)
 
-    def trainer_for(self, visitor: Visitor) -> PersonalTrainer:
+    def trainer_for(self, visitor: Visitor) -> RunAccess:
         """Return the trainer as this visitor may use it."""
-        return PersonalTrainer(
+        return RunAccess(
             self.trainer,
             visitor,
             accounts=self.accounts,

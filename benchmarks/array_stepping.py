@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.protocol import orders
+from app.protocol import commands
 from app.worker.envs.replayable import Replayable
 from app.worker.envs.vectorized.offer import make_arrays
 from app.worker.envs.vectorized.pipeline import make_wrapped
@@ -40,7 +40,7 @@ def run() -> None:
 
 
 def _measure(env_id: str, copies: int) -> None:
-    setup = orders.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
+    setup = commands.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
     looped = DummyVecEnv([lambda: Replayable(make_wrapped(setup, setup.wrappers))] * copies)
     arrays = make_arrays(setup, copies)
     if arrays is None:

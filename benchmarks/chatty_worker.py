@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from app.worker import boot
 
 if TYPE_CHECKING:
-    from app.protocol import messages, orders
+    from app.protocol import commands, messages
     from app.protocol.pipe import Channel, Control
 
 _LINES_PER_MESSAGE = 500
@@ -29,7 +29,7 @@ class Beginning:
     policy: bytes | None = None
 
 
-def train(job: "orders.Train", channel: "Channel", control: "Control", _: Beginning) -> None:
+def train(job: "commands.Train", channel: "Channel", control: "Control", _: Beginning) -> None:
     """Stand in for `app.worker.training.train.train`."""
     _talk(job.total_timesteps, channel)
     while not control.stop_requested:

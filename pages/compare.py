@@ -6,7 +6,7 @@ from urllib.parse import quote
 from nicegui import ui
 from starlette.requests import Request
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.analysis.comparison.comparing import Comparing
 from app.analysis.comparison.entries import MOST_ENTRIES, Entry, Missing, fold, read_keys, unfold
 from app.core.errors import InputError
@@ -51,7 +51,7 @@ def register(lab: Lab) -> None:
 class ComparePage:
     """One visit: what is compared, and everything about it."""
 
-    def __init__(self, trainer: PersonalTrainer, asked: Mapping[str, str]) -> None:
+    def __init__(self, trainer: RunAccess, asked: Mapping[str, str]) -> None:
         self._trainer = trainer
         self._comparing = Comparing(trainer)
         self._entries: Sequence[Entry] = ()

@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.analysis.report.content import Report
 from app.analysis.report.gathering import Told
@@ -92,9 +92,7 @@ async def _draw(
 class Dashboard:
     """One visit: three columns that show one run at a time."""
 
-    def __init__(
-        self, lab: Lab, trainer: PersonalTrainer, rewards: RewardDesk, *, follow: bool
-    ) -> None:
+    def __init__(self, lab: Lab, trainer: RunAccess, rewards: RewardDesk, *, follow: bool) -> None:
         self._trainer = trainer
         self._rewards = rewards
         self._environments = lab.environments

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.authoring.tryouts.personal_tryouts import PersonalTryouts
 from app.authoring.tryouts.tryout import Tryout
@@ -69,7 +69,7 @@ def _not_installed(spec: EnvSpec) -> None:
 class EnvironmentPage:
     """One visit: the stage with its controls, and what is known beside it."""
 
-    def __init__(self, spec: EnvSpec, mine: PersonalTryouts, trainer: PersonalTrainer) -> None:
+    def __init__(self, spec: EnvSpec, mine: PersonalTryouts, trainer: RunAccess) -> None:
         self._spec = spec
         self._mine = mine
         self._trainer = trainer

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from nicegui import background_tasks, ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.lab import Lab
 from components.base.buttons import quiet_button
 from components.base.explain import explained
@@ -49,7 +49,7 @@ def register(lab: Lab) -> None:
 class History:
     """One visit: a view of past runs, which its address says, and what is done with them."""
 
-    def __init__(self, trainer: PersonalTrainer, view: HistoryView, head: ui.element) -> None:
+    def __init__(self, trainer: RunAccess, view: HistoryView, head: ui.element) -> None:
         self._trainer = trainer
         self._view = view
         self._page: HistoryPage | None = None

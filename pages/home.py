@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.catalog.environments.catalogue import CATALOGUE
 from app.catalog.environments.filtering import EnvironmentFilter
 from app.catalog.environments.spec import EnvSpec
@@ -47,7 +47,7 @@ class Home:
     """One visit: a welcome for who has nothing yet, else the latest runs; then the grid."""
 
     def __init__(
-        self, trainer: PersonalTrainer, specs: Sequence[EnvSpec], wanted: EnvironmentFilter
+        self, trainer: RunAccess, specs: Sequence[EnvSpec], wanted: EnvironmentFilter
     ) -> None:
         self._trainer = trainer
         self._was_welcomed = remembered(_WELCOMED) != ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from storage.database import runs
 from storage.database.database import open_database
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.metrics.metrics import MetricsWriter
 from storage.records.runs import Progress, RunStatus
 from tests.lab_server import LabServer
@@ -51,7 +51,7 @@ def train_group(server: LabServer, scores: Sequence[float], **wishes: Any) -> st
 
 def finish(server: LabServer, told: dict[str, Sequence[dict[str, Any]]]) -> None:
     """Let runs that were only created have ended with these lines."""
-    folder = RunsFolder(server.folder)
+    folder = LabFolder(server.folder)
     database = open_database(folder.database)
     try:
         for run_id, lines in told.items():

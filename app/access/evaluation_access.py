@@ -6,7 +6,7 @@ from typing import Protocol
 
 from app.accounts.visitors import Visitor
 from app.core.events import Event
-from app.evaluation.evaluation import Evaluation, Judging
+from app.evaluation.evaluation import Evaluation, EvaluationOptions
 from app.evaluation.service import Evaluations
 from app.runs.execution.time_machine import Clip
 from storage.records.runs import RunRecord
@@ -30,7 +30,7 @@ class _Runs(Protocol):
         """Say why the visitor may not give code, None if they may."""
 
 
-class PersonalEvaluations:
+class EvaluationAccess:
     """What `Evaluations` does, for one visitor."""
 
     def __init__(self, evaluations: Evaluations, runs: _Runs) -> None:
@@ -57,7 +57,7 @@ class PersonalEvaluations:
         """Say why the visitor may not give evaluation code, None if they may."""
         return await self._runs.code_refusal()
 
-    async def start(self, run_id: str, judging: Judging) -> Evaluation:
+    async def start(self, run_id: str, judging: EvaluationOptions) -> Evaluation:
         """Let an evaluation wait for its turn."""
         if judging.code is not None:
             await self._runs.check_may_write_code("evaluation code")

@@ -10,7 +10,7 @@ from storage.records.history import Facets, HistoryPage
 from storage.records.runs import RunFilter, RunRecord
 
 
-class PersonalHistory:
+class HistoryAccess:
     """What `History` does, for one visitor."""
 
     def __init__(

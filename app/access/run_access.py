@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from app.access.evaluation_access import PersonalEvaluations
-from app.access.history_access import PersonalHistory
-from app.access.sharing_access import PersonalSharing
+from app.access.evaluation_access import EvaluationAccess
+from app.access.history_access import HistoryAccess
+from app.access.sharing_access import SharingAccess
 from app.accounts.access.code_policy import CodePolicy
 from app.accounts.errors import HiddenError, OverLimitError
 from app.accounts.limits.disk_use import DiskUse
@@ -28,7 +28,7 @@ from app.evaluation.service import Evaluations
 from app.run_config.config import RunRequest
 from app.runs.branching import BranchRequest, branch_request, make_branch
 from app.runs.groups import GroupPoint
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.runs.state.feed import RunFeed
 from app.sharing.sharing import Sharing
 from storage.errors import GroupNotFoundError, RunNotFoundError
@@ -59,12 +59,12 @@ class Beside:
     reports: Reports
 
 
-class PersonalTrainer:
-    """What `Trainer` does, for one visitor; pages and the API have no other way to it."""
+class RunAccess:
+    """What `RunService` does, for one visitor; pages and the API have no other way to it."""
 
     def __init__(
         self,
-        trainer: Trainer,
+        trainer: RunService,
         visitor: Visitor,
         *,
         accounts: Accounts,
@@ -73,9 +73,9 @@ class PersonalTrainer:
         code: CodePolicy,
     ) -> None:
         self.visitor = visitor
-        self.evaluations = PersonalEvaluations(beside.evaluations, self)
-        self.sharing = PersonalSharing(beside.sharing, self)
-        self.history = PersonalHistory(trainer.history, accounts.directory, seen=self._seen)
+        self.evaluations = EvaluationAccess(beside.evaluations, self)
+        self.sharing = SharingAccess(beside.sharing, self)
+        self.history = HistoryAccess(trainer.history, accounts.directory, seen=self._seen)
         self.load_changed = trainer.load_changed
         self._trainer = trainer
         self._doctor, self._reports = beside.doctor, beside.reports
@@ -123,14 +123,14 @@ class PersonalTrainer:
         return self._trainer.run_deleted
 
     async def create(self, request: RunRequest) -> RunRecord:
-        """Make a run of the visitor's own; see `Trainer.create`."""
+        """Make a run of the visitor's own; see `RunService.create`."""
         await self._check_may_create(request)
         run = await self._trainer.create(request, owner=self._me)
         await self._note("run_created", run)
         return run
 
     async def create_group(self, request: RunRequest) -> list[RunRecord]:
-        """Make one run for each seed; see `Trainer.create_group`."""
+        """Make one run for each seed; see `RunService.create_group`."""
         await self._check_may_create(request)
         made = await self._trainer.create_group(request, owner=self._me)
         for run in made:

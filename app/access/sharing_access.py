@@ -37,7 +37,7 @@ class _Runs(Protocol):
         """Return the Hugging Face token of the visitor's profile, if it has one."""
 
 
-class PersonalSharing:
+class SharingAccess:
     """What `Sharing` does, for one visitor."""
 
     def __init__(self, sharing: Sharing, runs: _Runs) -> None:

@@ -10,7 +10,7 @@ from app.cli.console import number, say
 from app.cli.parsing import RUN_HELP, make_parser, read_value, settings_from
 from app.cli.progress import bar
 from app.core.settings import SentenceParser
-from app.evaluation.evaluation import EPISODES, Evaluation, Judging
+from app.evaluation.evaluation import EPISODES, Evaluation, EvaluationOptions
 from app.evaluation.service import EvaluationError
 from app.lab import Lab
 from app.runs.policies import BEST
@@ -50,14 +50,16 @@ def _parser() -> SentenceParser:
     return parser
 
 
-def _judging(given: argparse.Namespace) -> Judging:
+def _judging(given: argparse.Namespace) -> EvaluationOptions:
     typed = {"episodes": given.episodes, "seed": given.seed, "checkpoint": given.checkpoint}
     values = {name: read_value(text) for name, text in typed.items() if text is not None}
     code = given.code and read_code("--code", given.code)
-    return Judging(deterministic=not given.stochastic, record=given.record, code=code, **values)
+    return EvaluationOptions(
+        deterministic=not given.stochastic, record=given.record, code=code, **values
+    )
 
 
-async def _evaluate(lab: Lab, beginning: str, judging: Judging) -> int:
+async def _evaluate(lab: Lab, beginning: str, judging: EvaluationOptions) -> int:
     try:
         run = await lab.trainer.find(beginning)
         if judging.code is not None:

@@ -18,7 +18,7 @@ from app.core.settings import SentenceParser
 from app.lab import Lab
 from app.run_config.config import RunRequest
 from app.run_config.wrapper_options import OPTIONS
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.runs.state.feed import RunFeed
 from storage.records.runs import RunRecord, RunStatus
 
@@ -124,7 +124,7 @@ async def _train(lab: Lab, request: RunRequest) -> int:
     return interrupts.code or _exit_code(ended)
 
 
-async def _create(trainer: Trainer, request: RunRequest) -> Sequence[RunRecord]:
+async def _create(trainer: RunService, request: RunRequest) -> Sequence[RunRecord]:
     if request.init_from is not None:
         beginning, at, step = request.init_from.partition("@")
         source = await trainer.find(beginning)
@@ -134,7 +134,7 @@ async def _create(trainer: Trainer, request: RunRequest) -> Sequence[RunRecord]:
     return [await trainer.create(request)]
 
 
-async def _stop(trainer: Trainer, feeds: Sequence[RunFeed]) -> None:
+async def _stop(trainer: RunService, feeds: Sequence[RunFeed]) -> None:
     # The last first: those that wait mustn't take the place of one that ends.
     for feed in reversed(feeds):
         if not feed.run.status.is_over:

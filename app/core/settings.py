@@ -14,7 +14,7 @@ import psutil
 
 from app.core.errors import SettingsError
 from app.core.settings_checks import POSTGRESQL, SQLITE, check
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.accounts import Registration
 
 _ANY_ADDRESS = {"0.0.0.0", "::"}
@@ -58,9 +58,9 @@ class Settings:
     unlocked_code: bool = False
 
     @property
-    def runs_folder(self) -> RunsFolder:
+    def runs_folder(self) -> LabFolder:
         """The folder that holds everything the lab remembers."""
-        return RunsFolder(self.runs_dir.resolve())
+        return LabFolder(self.runs_dir.resolve())
 
     @property
     def database_address(self) -> Path | str:

@@ -21,10 +21,10 @@ from app.catalog.environments.catalogue import (
 )
 from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
 from app.core.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import ProtocolError, Received, WorkerGoneError
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _IDS = re.compile(r"[\w.:/-]{1,200}", re.ASCII)
 _WITHIN_S = 60.0
@@ -49,7 +49,7 @@ class _Kept(msgspec.Struct, frozen=True):
 class EnvironmentFinder:
     """Knows the catalogue, and has everything else described once, in a locked worker."""
 
-    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, pool: WorkerPool) -> None:
         self._folder = folder
         self._pool = pool
         self._one_at_a_time = asyncio.Lock()
@@ -122,7 +122,7 @@ class EnvironmentFinder:
     async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                order = orders.Describe(env_id=env_id, env_kwargs=env_kwargs)
+                order = commands.Describe(env_id=env_id, env_kwargs=env_kwargs)
                 worker.send(messages.encode(order))
                 said = await worker.receive()
                 self._refusals.keep(env_id, env_kwargs, said)

@@ -7,12 +7,12 @@ from http import HTTPStatus
 from pathlib import Path
 
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import ProtocolError, WorkerGoneError
 from app.workers.pictures import receive_picture
 from app.workers.pool import WorkerPool
 from storage.errors import LabError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _WITHIN_S = 60.0
 
@@ -32,7 +32,7 @@ class PreviewError(LabError):
 class Previews:
     """One picture per environment."""
 
-    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, pool: WorkerPool) -> None:
         self._folder = folder
         self._pool = pool
         self._one_at_a_time = asyncio.Lock()
@@ -82,7 +82,7 @@ class Previews:
     async def _draw(self, env_ids: Sequence[str]) -> None:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                worker.send(messages.encode(orders.Picture(env_ids=tuple(env_ids))))
+                worker.send(messages.encode(commands.Picture(env_ids=tuple(env_ids))))
                 for env_id in env_ids:
                     await self._keep(env_id, await receive_picture(worker))
         except (WorkerGoneError, ProtocolError, TimeoutError) as error:

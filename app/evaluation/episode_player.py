@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.user_code import EVALUATION_FILE, UserCodeError
 from app.runs.state.frames import FrameHub
 from app.workers.hanging import check_hanging, crash
@@ -16,7 +16,7 @@ _LOOK_AGAIN_S = 0.2
 _LOOK_FOR_HANGING_S = 1.0
 
 
-class Performance:
+class EpisodePlayer:
     """One worker's way through all episodes."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Performance:
         self._tasks = Tasks()
         self._hanging: UserCodeError | None = None
 
-    async def run(self, order: orders.Evaluate, policy: bytes) -> messages.Evaluated:
+    async def run(self, order: commands.Evaluate, policy: bytes) -> messages.Evaluated:
         """Return what the episodes brought.
 
         Raises:
@@ -51,7 +51,7 @@ class Performance:
         finally:
             await self._tasks.cancel()
 
-    async def _listen(self, order: orders.Evaluate) -> messages.Evaluated:
+    async def _listen(self, order: commands.Evaluate) -> messages.Evaluated:
         while True:
             async with asyncio.timeout(_PER_EPISODE_S):
                 said = await self._worker.receive()
@@ -89,7 +89,7 @@ class Performance:
         while True:
             if is_watched != bool(self._stage.viewers):
                 is_watched = not is_watched
-                self._worker.send(messages.encode(orders.Watch(on=is_watched)))
+                self._worker.send(messages.encode(commands.Watch(on=is_watched)))
             await asyncio.sleep(_LOOK_AGAIN_S)
 
 

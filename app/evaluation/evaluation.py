@@ -40,7 +40,7 @@ class EvaluationStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
+class EvaluationOptions:
     """What to evaluate, and how."""
 
     episodes: int = EPISODES
@@ -130,7 +130,7 @@ class Evaluation:
         return self.video is not None and not self.video.is_removed
 
 
-def begin_evaluation(run_id: str, judging: Judging) -> Evaluation:
+def begin_evaluation(run_id: str, judging: EvaluationOptions) -> Evaluation:
     """Return an evaluation that waits for its turn."""
     return Evaluation(
         id=uuid4().hex,

@@ -10,9 +10,9 @@ import msgspec
 from app.evaluation.evaluation import Evaluation, EvaluationStatus, begin_evolution
 from app.evaluation.failure import fail
 from app.evaluation.register import EvaluationRegister, UnderWay
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.runs.execution.time_machine import CLIP_SECONDS, Clip
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.workers.local_worker import LocalWorker, Piece, ProtocolError
 from app.workers.pool import WorkerPool
 from app.workers.video import Filmed
@@ -27,7 +27,7 @@ _PER_CLIP_S = 60.0
 class Evolutions:
     """Makes a video of all clips of a run in a worker, among its evaluations."""
 
-    def __init__(self, trainer: Trainer, pool: WorkerPool, register: EvaluationRegister) -> None:
+    def __init__(self, trainer: RunService, pool: WorkerPool, register: EvaluationRegister) -> None:
         self._trainer = trainer
         self._machine = trainer.time_machine
         self._pool = pool
@@ -115,8 +115,8 @@ async def _listen(worker: LocalWorker) -> Filmed:
                 raise ProtocolError(f"{type(said).__name__} instead of a video")
 
 
-def _order(clips: Sequence[Clip]) -> orders.Evolve:
-    return orders.Evolve(
+def _order(clips: Sequence[Clip]) -> commands.Evolve:
+    return commands.Evolve(
         captions=tuple(_caption(clip) for clip in clips),
         seconds=min(CLIP_SECONDS, _SECONDS / len(clips)),
     )

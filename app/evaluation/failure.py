@@ -7,7 +7,7 @@ from app.core.errors import InputError
 from app.evaluation.evaluation import Evaluation, EvaluationStatus
 from app.evaluation.register import EvaluationRegister, UnderWay
 from app.protocol.user_code import UserCodeError
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.workers.local_worker import ProtocolError, WorkerGoneError
 from storage.errors import RunNotFoundError, WrongStateError
 from storage.records.runs import EventLevel
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 async def fail(
-    trainer: Trainer, register: EvaluationRegister, known: UnderWay, error: Exception
+    trainer: RunService, register: EvaluationRegister, known: UnderWay, error: Exception
 ) -> None:
     """End one with a reason, on its record and in the run's log."""
     if known.over.is_set():

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 
-from app.evaluation.episode_player import Performance
+from app.evaluation.episode_player import EpisodePlayer
 from app.evaluation.evaluation import (
     Evaluation,
+    EvaluationOptions,
     EvaluationStatus,
-    Judging,
     begin_evaluation,
     begin_recording,
     summarise,
@@ -21,10 +21,10 @@ from app.evaluation.evaluation import (
 from app.evaluation.evolution_videos import Evolutions
 from app.evaluation.failure import fail
 from app.evaluation.register import EvaluationRegister, UnderWay
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig
 from app.runs.policies import check_has_policy, take_policy
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.workers.pool import WorkerPool
 from storage.errors import LabError, WrongStateError
 from storage.records.runs import RunStatus
@@ -59,7 +59,7 @@ class TooManyEvaluationsError(LabError):
 class Evaluations:
     """Plays the policies of runs in workers, one evaluation of a run after the other."""
 
-    def __init__(self, trainer: Trainer, pool: WorkerPool, register: EvaluationRegister) -> None:
+    def __init__(self, trainer: RunService, pool: WorkerPool, register: EvaluationRegister) -> None:
         self.register = register
         self._trainer = trainer
         self._pool = pool
@@ -70,7 +70,7 @@ class Evaluations:
         trainer.run_deleted.subscribe(register.forget_run)
 
     async def start(
-        self, run_id: str, judging: Judging, *, told: _Told = lambda _: None
+        self, run_id: str, judging: EvaluationOptions, *, told: _Told = lambda _: None
     ) -> Evaluation:
         """Let an evaluation wait for its turn; `told` hears how many episodes are over.
 
@@ -83,7 +83,7 @@ class Evaluations:
         return (await self._start(run_id, judging, told)).evaluation
 
     async def evaluate(
-        self, run_id: str, judging: Judging, *, told: _Told = lambda _: None
+        self, run_id: str, judging: EvaluationOptions, *, told: _Told = lambda _: None
     ) -> Evaluation:
         """Play whole episodes now and return what they say.
 
@@ -133,7 +133,7 @@ class Evaluations:
         await self.register.end(known, EvaluationStatus.CANCELLED, None, tell)
         return known.evaluation
 
-    async def _start(self, run_id: str, judging: Judging, told: _Told) -> UnderWay:
+    async def _start(self, run_id: str, judging: EvaluationOptions, told: _Told) -> UnderWay:
         run = await self._trainer.get(run_id)
         await asyncio.to_thread(judging.check_code)
         await check_has_policy(self._trainer, run, judging.checkpoint)
@@ -148,7 +148,7 @@ class Evaluations:
         if len(waiting) >= MOST_WAITING:
             raise TooManyEvaluationsError("in this lab", MOST_WAITING)
 
-    async def _follow(self, known: UnderWay, *, judging: Judging, told: _Told) -> None:
+    async def _follow(self, known: UnderWay, *, judging: EvaluationOptions, told: _Told) -> None:
         """Bring an evaluation to its end, whatever that is."""
         try:
             async with self._turns[known.evaluation.run_id], self._pool.helpers.for_a_test():
@@ -156,7 +156,7 @@ class Evaluations:
         except Exception as error:  # noqa: BLE001 - it always ends with a reason
             await fail(self._trainer, self.register, known, error)
 
-    async def _play(self, known: UnderWay, judging: Judging, told: _Told) -> None:
+    async def _play(self, known: UnderWay, judging: EvaluationOptions, told: _Told) -> None:
         run = await self._trainer.get(known.evaluation.run_id)
         config = RunConfig.model_validate(run.config)
         feed = await self._trainer.feed(run.id)
@@ -166,7 +166,7 @@ class Evaluations:
             worker.be_patient()
             await self._begin(known, policy.timesteps, config.wrappers.disturbances)
             hear = partial(self._progress, known, told)
-            performance = Performance(worker, feed.frames, hear)
+            performance = EpisodePlayer(worker, feed.frames, hear)
             said = await performance.run(_order(judging, config), policy.frame)
         finally:
             worker.kill()
@@ -228,9 +228,9 @@ class Evaluations:
         await self._trainer.tell(found.run_id, "recording_completed", text)
 
 
-def _order(judging: Judging, config: RunConfig) -> orders.Evaluate:
+def _order(judging: EvaluationOptions, config: RunConfig) -> commands.Evaluate:
     renders = config.environment.renders
-    return orders.Evaluate(
+    return commands.Evaluate(
         setup=config.setup(),
         episodes=judging.episodes,
         seed=judging.seed,

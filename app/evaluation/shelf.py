@@ -9,7 +9,7 @@ import msgspec
 from app.evaluation.evaluation import Evaluation, EvaluationStatus, end_evaluation
 from app.workers.video import Filmed, Video
 from storage.files.evaluation_files import EvaluationFiles, folders_with_evaluations_under_way
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _RECORDS = msgspec.json.Decoder(Evaluation)
 class EvaluationShelf:
     """Keeps the record of every evaluation, and the videos of the newest and the pinned ones."""
 
-    def __init__(self, folder: RunsFolder, *, videos_kept: int) -> None:
+    def __init__(self, folder: LabFolder, *, videos_kept: int) -> None:
         self._folder = folder
         self._videos_kept = videos_kept
 

@@ -1,1 +1,1 @@
-"""The only code that both processes import: messages, orders, framing, the pipe."""
+"""The only code that both processes import: messages, commands, framing, the pipe."""

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 
 _CHUNK = 1 << 18
 _PIPE_BROKEN = 0
@@ -83,8 +83,8 @@ class Control:
         self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
-        self._wishes: deque[messages.Change | orders.Judged] = deque()
-        self._orders: SimpleQueue[orders.Order] = SimpleQueue()
+        self._wishes: deque[messages.Change | commands.Judged] = deque()
+        self._orders: SimpleQueue[commands.Order] = SimpleQueue()
         threading.Thread(target=self._listen, name="commands", daemon=True).start()
 
     def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
@@ -98,12 +98,12 @@ class Control:
         """Whether there is something to take up at the next step."""
         return bool(self._wishes)
 
-    def take_wishes(self) -> Iterator[messages.Change | orders.Judged]:
+    def take_wishes(self) -> Iterator[messages.Change | commands.Judged]:
         """Yield what is to be taken up, oldest first."""
         while self._wishes:
             yield self._wishes.popleft()
 
-    def next_order(self, within_s: float | None) -> orders.Order | None:
+    def next_order(self, within_s: float | None) -> commands.Order | None:
         """Return the oldest order that wasn't taken yet, waiting for one at most so long."""
         try:
             return self._orders.get(timeout=within_s)
@@ -128,32 +128,32 @@ class Control:
                 self.weights_arrived.set()
             else:
                 try:
-                    self._obey(orders.decode_command(content))
+                    self._obey(commands.decode_command(content))
                 except msgspec.MsgspecError:
                     # Without this thread nobody could stop the job any more.
                     os._exit(_NOT_UNDERSTOOD)
 
-    def _obey(self, command: orders.Command) -> None:
+    def _obey(self, command: commands.Command) -> None:
         match command:
-            case orders.Stop():
+            case commands.Stop():
                 self.stop_requested = True
                 self.weights_arrived.set()
-            case orders.Watch(on=on):
+            case commands.Watch(on=on):
                 self.watched = on
-            case orders.Film():
+            case commands.Film():
                 self.is_asked_to_film = True
-            case orders.HandOut():
+            case commands.HandOut():
                 self.is_asked_for_weights = True
-            case orders.Pause(on=on):
+            case commands.Pause(on=on):
                 self.paused = on
-            case messages.Change() | orders.Judged():
+            case messages.Change() | commands.Judged():
                 self._wishes.append(command)
             case (
-                orders.Act()
-                | orders.TakeBack()
-                | orders.StartOver()
-                | orders.Conduct()
-                | orders.Hold()
-                | orders.Look()
+                commands.Act()
+                | commands.TakeBack()
+                | commands.StartOver()
+                | commands.Conduct()
+                | commands.Hold()
+                | commands.Look()
             ):
                 self._orders.put(command)

@@ -27,7 +27,7 @@ from app.catalog.presets.spec import Preset, PresetName
 from app.code_check.kinds import CodeKind
 from app.code_check.static_check import LONGEST, first_error
 from app.core.errors import CodeError, InputError
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.engine import EngineName, EngineWish, why_not_fast, why_this_engine
 from app.protocol.schedule import Schedule
 from app.protocol.wrappers import Wrappers
@@ -184,10 +184,10 @@ class RunConfig(BaseModel):
         """What is known of the environment, with these options."""
         return environment_of_run(self.env_id, self.env_kwargs)
 
-    def setup(self) -> orders.Setup:
+    def setup(self) -> commands.Setup:
         """Return what a worker needs to make the environment and the model."""
         layers = self.hyperparameters.get("net_arch")
-        return orders.Setup(
+        return commands.Setup(
             env_id=self.env_id,
             algorithm=self.algorithm,
             hyperparameters={
@@ -202,10 +202,10 @@ class RunConfig(BaseModel):
             engine=self.engine_used,
         )
 
-    def job(self) -> orders.Train:
+    def job(self) -> commands.Train:
         """Return the order to train from the beginning."""
         threshold = self.environment.solved_threshold
-        return orders.Train(
+        return commands.Train(
             setup=self.setup(),
             total_timesteps=self.total_timesteps,
             seed=self.seed,
@@ -216,12 +216,12 @@ class RunConfig(BaseModel):
         )
 
     @property
-    def reward(self) -> orders.Reward | None:
+    def reward(self) -> commands.Reward | None:
         """Return the reward that somebody wrote, as workers take it, if there is one."""
         if self.reward_code is None:
             return None
         components = tuple(component.attribute for component in self.environment.observed)
-        return orders.Reward(code=self.reward_code, components=components)
+        return commands.Reward(code=self.reward_code, components=components)
 
     def all_changes(self) -> tuple[messages.Change, ...]:
         """Return what was changed so far, but for the budget, in the order of the asking.

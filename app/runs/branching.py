@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from app.run_config.config import MAX_NAME, MAX_TIMESTEPS, Name, RewardCode, RunRequest, WholeNumber
 from app.run_config.repeating import request_like
 from app.runs.execution.policy_snapshots import weights_of
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.workers.local_worker import WorkerGoneError
 from storage.errors import WrongStateError
 from storage.records.runs import RunRecord
@@ -54,7 +54,7 @@ def branch_request(run: RunRecord, wish: BranchRequest) -> RunRequest:
 
 
 async def make_branch(
-    trainer: Trainer, run: RunRecord, request: RunRequest, *, owner: str | None, tells: bool
+    trainer: RunService, run: RunRecord, request: RunRequest, *, owner: str | None, tells: bool
 ) -> RunRecord:
     """Make a run that begins with the newest policy of another; `tells`: also in that one's log.
 
@@ -75,7 +75,7 @@ async def make_branch(
     return await trainer.get(made.id)
 
 
-async def _newest(trainer: Trainer, run: RunRecord) -> _Policy:
+async def _newest(trainer: RunService, run: RunRecord) -> _Policy:
     try:
         async with asyncio.timeout(_HANDED_OUT_WITHIN_S):
             policy = await trainer.newest_policy(run.id)
@@ -87,7 +87,7 @@ async def _newest(trainer: Trainer, run: RunRecord) -> _Policy:
     return await asyncio.to_thread(_read, trainer, run)
 
 
-def _read(trainer: Trainer, run: RunRecord) -> _Policy:
+def _read(trainer: RunService, run: RunRecord) -> _Policy:
     found = trainer.folder(run.id).newest_policy()
     if found is None:
         wish = "be branched: it has no policy yet. Train it first"

@@ -13,7 +13,7 @@ from app.runs.transfer import check_transfer, read_policy
 from storage.database import runs
 from storage.database.database import in_one_step
 from storage.errors import RunNotFoundError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import EventLevel, RunRecord
 
 _log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class Creation:
     def __init__(
         self,
         journal: Journal,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
     ) -> None:
@@ -117,7 +117,7 @@ async def _configure(request: RunRequest) -> RunConfig:
     return await asyncio.to_thread(RunConfig.from_request, request)
 
 
-def _add_run(folder: RunsFolder, policy: bytes | None, **values: Any) -> RunRecord:
+def _add_run(folder: LabFolder, policy: bytes | None, **values: Any) -> RunRecord:
     """Add a run to the database and to the disk, or to neither."""
     run = None
     try:

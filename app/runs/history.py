@@ -10,7 +10,7 @@ from app.core.storage_thread import StorageThread
 from app.runs.execution.supervisor import larger
 from storage.database import history, runs
 from storage.database.sketches import Sketcher
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.metrics import metrics
 from storage.records.history import Facets, HistoryPage
 from storage.records.runs import JsonObject, RunFilter, RunRecord
@@ -23,7 +23,7 @@ class History:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         *,
         fresh: Callable[[RunRecord], RunRecord],

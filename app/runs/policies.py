@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.core.errors import InputError, short
 from app.protocol import messages
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.workers.local_worker import WorkerGoneError
 from storage.errors import WrongStateError
 from storage.files.run_folder import RunFolder
@@ -29,7 +29,7 @@ class Policy:
     timesteps: int | None
 
 
-async def check_has_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> None:
+async def check_has_policy(trainer: RunService, run: RunRecord, wanted: Wanted) -> None:
     """Refuse what can't be played, before anybody waits for it.
 
     Raises:
@@ -42,7 +42,7 @@ async def check_has_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> 
     await asyncio.to_thread(_find, run, trainer.folder(run.id), wanted)
 
 
-async def take_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> Policy:
+async def take_policy(trainer: RunService, run: RunRecord, wanted: Wanted) -> Policy:
     """Return a policy, the newest one from the worker that trains it.
 
     Raises:
@@ -53,7 +53,7 @@ async def take_policy(trainer: Trainer, run: RunRecord, wanted: Wanted) -> Polic
     return await asyncio.to_thread(_read, run, trainer.folder(run.id), wanted)
 
 
-async def check_code(trainer: Trainer, run: RunRecord) -> None:
+async def check_code(trainer: RunService, run: RunRecord) -> None:
     """Make sure that a worker may be given the code in a run, if there is any.
 
     Raises:
@@ -63,7 +63,7 @@ async def check_code(trainer: Trainer, run: RunRecord) -> None:
         raise WrongStateError(run.id, run.status, f"be played. {reason}".removesuffix("."))
 
 
-async def _from_the_worker(trainer: Trainer, run_id: str) -> Policy | None:
+async def _from_the_worker(trainer: RunService, run_id: str) -> Policy | None:
     try:
         async with asyncio.timeout(_HANDED_OUT_WITHIN_S):
             policy = await trainer.newest_policy(run_id)

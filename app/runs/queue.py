@@ -18,7 +18,7 @@ from app.runs.state.journal import Journal, RunTurns
 from storage.database import runs
 from storage.errors import NotWrittenError, WrongStateError
 from storage.files.checkpoint_files import CheckpointFile
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import EventLevel, RunRecord, RunStatus
 
 _FILL_AGAIN_S = 1.0
@@ -32,7 +32,7 @@ class TrainingQueue:
     def __init__(
         self,
         journal: Journal,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         around: Surroundings,
         capacity: Capacity,

@@ -45,7 +45,7 @@ from storage.errors import (
     WrongStateError,
 )
 from storage.files.fork_files import ForkFiles
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.metrics.curves import CurveShelf
@@ -59,13 +59,13 @@ _CHANGED_WITHIN_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Trainer:
+class RunService:
     """Everything that can be done with runs, for pages and the API alike."""
 
     def __init__(
         self,
         settings: Settings,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         pool: WorkerPool,
         journal: Journal,

@@ -5,7 +5,7 @@ import asyncio
 from app.core.storage_thread import StorageThread
 from app.core.tasks import Tasks
 from storage.database import runs
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import RunRecord
 
 UNDO_WITHIN_S = 10.0
@@ -14,7 +14,7 @@ UNDO_WITHIN_S = 10.0
 class Trash:
     """Takes runs away at once and for good a little later."""
 
-    def __init__(self, folder: RunsFolder, storage: StorageThread) -> None:
+    def __init__(self, folder: LabFolder, storage: StorageThread) -> None:
         self._folder = folder
         self._storage = storage
         self._tasks = Tasks()

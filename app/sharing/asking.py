@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.core.errors import InputError
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker, Piece, ProtocolError, Received, WorkerGoneError
 from app.workers.pool import WorkerPool
 
@@ -23,7 +23,7 @@ async def examine(pool: WorkerPool, model: bytes, *, field: str) -> messages.Exa
         InputError: if it refuses, with its reason; `field` is what was asked for.
         NO_ANSWER: if it comes to no end.
     """
-    async with _asked(pool, orders.Examine(), ("model.zip", model)) as worker:
+    async with _asked(pool, commands.Examine(), ("model.zip", model)) as worker:
         said = await _next(worker)
         if not isinstance(said, messages.Examined):
             raise _why_not(said, field)
@@ -32,7 +32,7 @@ async def examine(pool: WorkerPool, model: bytes, *, field: str) -> messages.Exa
 
 async def make_file(
     pool: WorkerPool,
-    order: orders.Adopt | orders.Export,
+    order: commands.Adopt | commands.Export,
     sent: tuple[messages.FileName, bytes],
     wanted: messages.FileName,
     *,
@@ -60,7 +60,7 @@ async def make_file(
 @asynccontextmanager
 async def _asked(
     pool: WorkerPool,
-    order: orders.Examine | orders.Adopt | orders.Export,
+    order: commands.Examine | commands.Adopt | commands.Export,
     sent: tuple[messages.FileName, bytes],
 ) -> AsyncIterator[LocalWorker]:
     async with asyncio.timeout(_WITHIN_S), pool.helpers.for_a_test():

@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import InputError
-from app.protocol import orders
+from app.protocol import commands
 from app.run_config.config import RunConfig
 from app.runs.policies import check_code
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.sharing.asking import NO_ANSWER, make_file
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
 from app.workers.pool import WorkerPool
 from storage.errors import WrongStateError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.records.runs import RunRecord
@@ -29,7 +29,7 @@ _LINES_AT_ONCE = 500
 class Exports:
     """Writes files for others; a policy is opened by a worker alone."""
 
-    def __init__(self, folder: RunsFolder, trainer: Trainer, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, trainer: RunService, pool: WorkerPool) -> None:
         self._folder = folder
         self._trainer = trainer
         self._pool = pool
@@ -48,7 +48,7 @@ class Exports:
         """
         await check_code(self._trainer, run)
         weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
-        order = orders.Export(setup=RunConfig.model_validate(run.config).setup())
+        order = commands.Export(setup=RunConfig.model_validate(run.config).setup())
         try:
             content = await make_file(
                 self._pool, order, ("policy.pt", weights), "policy.onnx", field="format"

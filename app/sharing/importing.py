@@ -10,13 +10,13 @@ from app.accounts.errors import OverLimitError, TooManyError
 from app.core.errors import InputError
 from app.core.storage_thread import StorageThread
 from app.discovery.environment_finder import EnvironmentFinder
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.sharing.archive import LARGEST_BUNDLE, BundleError, open_archive
 from app.sharing.contents import Contents, adopt, check_contents, read_request
 from app.sharing.manifest import EventEntry, Manifest
 from storage.database import events, runs
 from storage.database.database import in_one_step
-from storage.files.lab_folder import Arrival, RunsFolder
+from storage.files.lab_folder import Arrival, LabFolder
 from storage.files.run_folder import RunFolder
 from storage.records.runs import RunRecord, RunStatus
 
@@ -36,10 +36,10 @@ class Imports:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: Trainer,
+        trainer: RunService,
     ) -> None:
         self._folder = folder
         self._storage = storage
@@ -138,7 +138,7 @@ def _too_large(size: int, room: int) -> OverLimitError:
 
 
 def _add(
-    folder: RunsFolder,
+    folder: LabFolder,
     arrival: Arrival,
     manifest: Manifest,
     contents: Contents,

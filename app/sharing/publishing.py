@@ -15,12 +15,12 @@ from app.core.errors import InputError, short
 from app.core.tasks import Tasks
 from app.evaluation.evaluation import Evaluation, EvaluationStatus
 from app.evaluation.service import Evaluations
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.sharing import hub
 from app.sharing.hub_orders import Curve, Done, HubFile, Moved, Push
 from app.sharing.model_card import CURVE, SCALING, VIDEO, CardFacts, model_file, write_card
 from storage.errors import RunNotFoundError, WrongStateError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.records.runs import EventLevel, RunRecord
@@ -123,7 +123,7 @@ def check_token(token: str | None) -> str:
 class Publishing:
     """Uploads a few runs at a time, each in a process of its own."""
 
-    def __init__(self, folder: RunsFolder, trainer: Trainer, evaluations: Evaluations) -> None:
+    def __init__(self, folder: LabFolder, trainer: RunService, evaluations: Evaluations) -> None:
         self.told: Callable[[str], None] = lambda _: None
         """Hears which run's publication is another."""
         self._folder = folder

@@ -15,9 +15,9 @@ from app.accounts.errors import HubNotReachedError
 from app.core.errors import InputError
 from app.core.storage_thread import StorageThread
 from app.discovery.environment_finder import EnvironmentFinder
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig, RunRequest
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.sharing import hub
 from app.sharing.asking import NO_ANSWER, examine, make_file
 from app.sharing.hub_orders import Failed, Pull, Pulled
@@ -25,7 +25,7 @@ from app.sharing.publishing import Wish
 from app.workers.pool import WorkerPool
 from storage.database import runs
 from storage.database.database import in_one_step
-from storage.files.lab_folder import Arrival, RunsFolder
+from storage.files.lab_folder import Arrival, LabFolder
 from storage.files.run_folder import RunFolder
 from storage.records.runs import RunRecord, RunStatus
 
@@ -50,10 +50,10 @@ class Pulls:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: Trainer,
+        trainer: RunService,
         pool: WorkerPool,
     ) -> None:
         self._folder = folder
@@ -94,7 +94,7 @@ class Pulls:
         config = await self._config(wish, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
         scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
-        adoption = orders.Adopt(setup=config.setup(), model_size=len(model))
+        adoption = commands.Adopt(setup=config.setup(), model_size=len(model))
         sent: tuple[messages.FileName, bytes] = ("model.zip", model + scaling)
         with _openable():
             policy = await make_file(self._pool, adoption, sent, "policy.pt", field="repo_id")
@@ -153,7 +153,7 @@ def _content(path: Path) -> bytes:
 
 
 def _add(
-    folder: RunsFolder, arrival: Arrival, policy: bytes, values: Mapping[str, Any]
+    folder: LabFolder, arrival: Arrival, policy: bytes, values: Mapping[str, Any]
 ) -> RunRecord:
     """Add a run to the database and to the disk, or to neither."""
     now, moved = datetime.now(UTC), None

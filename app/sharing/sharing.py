@@ -7,7 +7,7 @@ from app.core.events import Event
 from app.core.storage_thread import StorageThread
 from app.discovery.environment_finder import EnvironmentFinder
 from app.evaluation.service import Evaluations
-from app.runs.service import Trainer
+from app.runs.service import RunService
 from app.sharing.bundle import Bundle
 from app.sharing.exports import Exports
 from app.sharing.importing import Imports
@@ -16,7 +16,7 @@ from app.sharing.pulling import Pulls
 from app.sharing.versions import Version, pin_version, versions_of
 from app.workers.pool import WorkerPool
 from storage.database import events
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import RunRecord
 
 
@@ -25,10 +25,10 @@ class Sharing:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: Trainer,
+        trainer: RunService,
         evaluations: Evaluations,
         pool: WorkerPool,
     ) -> None:

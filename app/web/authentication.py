@@ -50,7 +50,7 @@ _STREAM = b"text/event-stream"
 _NOT_STORED = (b"cache-control", b"no-store")
 
 
-class Gate:
+class Authentication:
     """Pure ASGI, so that it sees WebSockets, too; without accounts everybody comes in.
 
     `is_foreign` says whether a request belongs to a page that somebody else has open.

@@ -72,7 +72,7 @@ class BodyTooSlowError(HTTPException):
         super().__init__(408, _TOO_SLOW)
 
 
-class Guard:
+class RequestFilter:
     """Pure ASGI, so that it sees WebSockets, too: Host, Origin, body size, security headers."""
 
     def __init__(

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import traceback
 
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 from app.protocol.pipe import Channel, Control, read_file
 from app.protocol.user_code import ENVIRONMENT_FILE, UserCodeError
 from app.worker.compiler import import_torch
@@ -13,13 +13,13 @@ from app.worker.user_code.guard import look_after_code
 from app.worker.user_code.loader import explain
 
 _WITH_TORCH = (
-    orders.Train,
-    orders.View,
-    orders.Evaluate,
-    orders.Clip,
-    orders.Examine,
-    orders.Adopt,
-    orders.Export,
+    commands.Train,
+    commands.View,
+    commands.Evaluate,
+    commands.Clip,
+    commands.Examine,
+    commands.Adopt,
+    commands.Export,
 )
 
 
@@ -29,7 +29,7 @@ def serve(descriptor: int) -> None:
     # torch asks for a temporary folder while it is imported; there is none that can be written.
     tempfile.tempdir = "/"
     try:
-        job = orders.decode_command(framing.read(0)[1])
+        job = commands.decode_command(framing.read(0)[1])
     except EOFError:
         os._exit(0)
     file = read_file() if getattr(job, "has_file", False) else None
@@ -50,7 +50,7 @@ def serve(descriptor: int) -> None:
     os._exit(0)
 
 
-def _register_environment(job: orders.Command) -> None:
+def _register_environment(job: commands.Command) -> None:
     """Make the environment known that came with the job, if one did."""
     played = _played(job)
     if played is not None and played.env_code is not None:
@@ -60,44 +60,44 @@ def _register_environment(job: orders.Command) -> None:
 
 
 def _played(
-    job: orders.Command,
-) -> orders.Setup | orders.Describe | orders.Record | orders.TryOut | None:
+    job: commands.Command,
+) -> commands.Setup | commands.Describe | commands.Record | commands.TryOut | None:
     match job:
-        case orders.Train() | orders.View() | orders.Evaluate() | orders.Clip():
+        case commands.Train() | commands.View() | commands.Evaluate() | commands.Clip():
             return job.setup
-        case orders.Describe() | orders.Record() | orders.TryOut():
+        case commands.Describe() | commands.Record() | commands.TryOut():
             return job
     return None
 
 
-def _run(job: orders.Command, channel: Channel, control: Control, file: bytes | None) -> None:
+def _run(job: commands.Command, channel: Channel, control: Control, file: bytes | None) -> None:
     match job:
-        case orders.Train():
+        case commands.Train():
             from app.worker.training.train import Beginning, train
 
             begin = Beginning(checkpoint=file) if job.resume else Beginning(policy=file)
             train(job, channel, control, begin)
-        case orders.View():
+        case commands.View():
             from app.worker.evaluation.live_view import view
 
             view(job, channel, control)
-        case orders.Evaluate():
+        case commands.Evaluate():
             from app.worker.evaluation.evaluate import evaluate
 
             evaluate(job, channel, control)
-        case orders.Clip():
+        case commands.Clip():
             from app.worker.evaluation.clips import clip
 
             clip(job, channel, control)
-        case orders.Examine():
+        case commands.Examine():
             from app.worker.models.hub_policy import examine
 
             examine(file or b"", channel)
-        case orders.Adopt():
+        case commands.Adopt():
             from app.worker.models.hub_policy import adopt
 
             adopt(job, file or b"", channel)
-        case orders.Export():
+        case commands.Export():
             from app.worker.export.onnx_export import export
 
             export(job, file or b"", channel)
@@ -106,18 +106,18 @@ def _run(job: orders.Command, channel: Channel, control: Control, file: bytes | 
 
 
 def _run_without_policy(
-    job: orders.Command, channel: Channel, control: Control, file: bytes | None
+    job: commands.Command, channel: Channel, control: Control, file: bytes | None
 ) -> None:
     match job:
-        case orders.Evolve():
+        case commands.Evolve():
             from app.worker.evaluation.evolution_video import evolve
 
             evolve(job, file or b"", channel)
-        case orders.Shrink():
+        case commands.Shrink():
             from app.worker.checks.avatar import shrink
 
             shrink(job, file or b"", channel)
-        case orders.CheckReward():
+        case commands.CheckReward():
             from app.worker.checks.check_reward import check_reward
 
             check_reward(job, file or b"", channel)
@@ -125,36 +125,36 @@ def _run_without_policy(
             _look_at_environment(job, channel, control)
 
 
-def _look_at_environment(job: orders.Command, channel: Channel, control: Control) -> None:
+def _look_at_environment(job: commands.Command, channel: Channel, control: Control) -> None:
     match job:
-        case orders.Picture():
+        case commands.Picture():
             from app.worker.envs.picture import picture
 
             picture(job, channel)
-        case orders.TryOut():
+        case commands.TryOut():
             from app.worker.tryout.tryout import try_out
 
             try_out(job, channel, control)
-        case orders.Record():
+        case commands.Record():
             from app.worker.trajectories.record import record
 
             record(job, channel)
-        case orders.Describe():
+        case commands.Describe():
             from app.worker.envs.describe import describe
 
             channel.send(describe(job))
-        case orders.Inspect():
+        case commands.Inspect():
             from app.worker.checks.inspect_environment import inspect_environment
 
             inspect_environment(job, channel)
-        case orders.CheckSandbox():
+        case commands.CheckSandbox():
             from app.worker.sandbox.canary import open_doors
 
             doors = open_doors(job.canary, job.lab_pid, job.memory_mb)
             channel.send(messages.Doors(open=tuple(doors)))
 
 
-def _blamed(error: BaseException, job: orders.Command) -> BaseException:
+def _blamed(error: BaseException, job: commands.Command) -> BaseException:
     """Return the error as one of a person's environment, if that is where it was raised."""
     played = _played(job)
     if played is None or played.env_code is None or isinstance(error, UserCodeError):

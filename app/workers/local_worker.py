@@ -12,7 +12,7 @@ import msgspec
 import psutil
 
 from app.core.tasks import Tasks
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 from app.protocol.pipe import file_frames
 from app.workers.worker_process import ForkError, WorkerProcess, start_process
 
@@ -170,7 +170,7 @@ class LocalWorker:
 
     def stop(self) -> None:
         """Ask the worker to end its job and deliver what it has."""
-        self.send(messages.encode(orders.Stop()))
+        self.send(messages.encode(commands.Stop()))
 
     def kill(self) -> None:
         """End the worker, and whatever it may have started, at once."""

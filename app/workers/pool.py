@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from app.protocol import messages
 from app.workers.local_worker import LocalWorker, ProtocolError
-from app.workers.side_slots import HelperSlots
+from app.workers.side_slots import SideSlots
 
 _LOCKED_WITHIN_S = 120.0
 
@@ -15,7 +15,7 @@ class WorkerPool:
     """Starts workers and makes sure that they are locked down."""
 
     def __init__(self, *, memory_mb: int, helpers: int) -> None:
-        self.helpers = HelperSlots(helpers)
+        self.helpers = SideSlots(helpers)
         """Who may have a worker beside training, taken before `start`."""
         self.promised_layers: tuple[str, ...] = ()
         """What the check at the start found; a worker with less is not used."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
 
 _MEMORY_MB = 512
@@ -42,7 +42,7 @@ async def check_sandbox() -> Sandbox:
         canary = Path(folder) / "canary"
         for file in (canary, canary.with_name("canary.x")):
             file.write_text("canary")
-        job = orders.CheckSandbox(canary=str(canary), lab_pid=os.getpid(), memory_mb=_MEMORY_MB)
+        job = commands.CheckSandbox(canary=str(canary), lab_pid=os.getpid(), memory_mb=_MEMORY_MB)
         try:
             async with asyncio.timeout(_WITHIN_S):
                 locked = await worker.start()

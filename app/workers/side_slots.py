@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
-class HelperSlots:
+class SideSlots:
     """Counts helpers; used as a context it is a place for somebody who only shows pictures."""
 
     def __init__(self, limit: int) -> None:

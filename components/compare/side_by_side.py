@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.analysis.comparison.entries import Entry
 from app.analysis.comparison.numbers import final_reward
-from app.evaluation.evaluation import Evaluation, Judging
+from app.evaluation.evaluation import Evaluation, EvaluationOptions
 from app.runs.execution.periodic_evaluation import SEED
 from components.base.buttons import compact_button
 from components.base.metrics import format_number
@@ -35,7 +35,7 @@ class _Lanes(ui.element, component="side_by_side.js"):
 class SideBySide:
     """Time machines and latest tests of the runs in sight; of a group the seed in the middle."""
 
-    def __init__(self, trainer: PersonalTrainer) -> None:
+    def __init__(self, trainer: RunAccess) -> None:
         self._trainer = trainer
         self._entries: Sequence[Entry] = ()
         self._colours: Mapping[str, int] = {}
@@ -113,7 +113,7 @@ class SideBySide:
         for run in self._runs:
             try:
                 await self._trainer.evaluations.start(
-                    run.id, Judging(episodes=1, seed=SEED, record=True)
+                    run.id, EvaluationOptions(episodes=1, seed=SEED, record=True)
                 )
             except LabError as error:
                 refused.append(f"{run.name}: {error}")

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.access.evaluation_access import PersonalEvaluations
+from app.access.evaluation_access import EvaluationAccess
 from app.accounts.errors import AccessError
 from app.catalog.environments.catalogue import environment_of_run
 from app.catalog.environments.spec import EnvSpec
-from app.evaluation.evaluation import Evaluation, EvaluationStatus, Judging
+from app.evaluation.evaluation import Evaluation, EvaluationOptions, EvaluationStatus
 from app.runs.state.feed import RunFeed
 from storage.errors import LabError, RunNotFoundError
 from storage.records.runs import JsonObject
@@ -20,7 +20,7 @@ _STAYS_ON_STAGE = timedelta(minutes=5)
 class EvaluationDesk:
     """Reads the tests of one run and hears their news; `on_change` draws them."""
 
-    def __init__(self, evaluations: PersonalEvaluations, *, on_change: Callable[[], None]) -> None:
+    def __init__(self, evaluations: EvaluationAccess, *, on_change: Callable[[], None]) -> None:
         self.items: Sequence[Evaluation] = ()
         """Tests and recordings, newest first."""
         self.refusal = ""
@@ -130,7 +130,9 @@ class EvaluationDesk:
             await self._try(self._start(run_id, episodes, checkpoint=checkpoint, code=code))
 
     async def _start(self, run_id: str, episodes: int, **how: Any) -> None:
-        await self._evaluations.start(run_id, Judging(episodes=episodes, record=True, **how))
+        await self._evaluations.start(
+            run_id, EvaluationOptions(episodes=episodes, record=True, **how)
+        )
         self._chosen = None
 
     async def code_refusal(self) -> str | None:

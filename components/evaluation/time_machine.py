@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.access.evaluation_access import PersonalEvaluations
+from app.access.evaluation_access import EvaluationAccess
 from app.accounts.errors import AccessError
 from app.runs.execution.time_machine import Clip
 from app.runs.state.feed import RunFeed
@@ -19,9 +19,7 @@ _Look = Callable[[str, View], Awaitable[Curves]]
 class TimeMachineStrip(ui.element, component="time_machine.js"):
     """Shows nothing until there is a clip."""
 
-    def __init__(
-        self, evaluations: PersonalEvaluations, desk: EvaluationDesk, *, look: _Look
-    ) -> None:
+    def __init__(self, evaluations: EvaluationAccess, desk: EvaluationDesk, *, look: _Look) -> None:
         """`look` returns where steps lie on an axis of the curves."""
         super().__init__()
         self._evaluations = evaluations

@@ -4,7 +4,7 @@ from typing import Any
 
 from nicegui import ui
 
-from app.access.sharing_access import PersonalSharing
+from app.access.sharing_access import SharingAccess
 from app.accounts.visitors import Visitor
 from app.sharing.pulling import PullWish
 from components.base.buttons import compact_button, primary_button, quiet_button
@@ -15,7 +15,7 @@ from components.base.refusal import Refusal
 class PullButton:
     """Asks for the name of a model, has it loaded, and opens the run that came of it."""
 
-    def __init__(self, visitor: Visitor, sharing: PersonalSharing) -> None:
+    def __init__(self, visitor: Visitor, sharing: SharingAccess) -> None:
         self._sharing = sharing
         button = compact_button("Pull from Hub", self._ask)
         button.set_visibility(visitor.may_work)

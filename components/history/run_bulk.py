@@ -5,7 +5,7 @@ from functools import partial
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.run_config.labels import RunLabels
 from components.base.refusal import Refusal
 from components.history.label_dialogs import Labels, ask_for_name, ask_for_note, ask_for_tags
@@ -20,7 +20,7 @@ _SHOWN_PROBLEMS = 3
 class RunBulk:
     """Asks what is to be asked, does it with each run, and says with which it couldn't."""
 
-    def __init__(self, trainer: PersonalTrainer, refusal: Refusal) -> None:
+    def __init__(self, trainer: RunAccess, refusal: Refusal) -> None:
         self._trainer = trainer
         self._refusal = refusal
         self._undo = UndoBar(on_undo=self._restore)

@@ -6,7 +6,7 @@ from typing import Any
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.analysis.comparison.comparing import Comparing
 from app.analysis.comparison.lineage import Change, Node, branch_of
@@ -169,7 +169,7 @@ class LineagePanel:
 
     _MOST = 5
 
-    def __init__(self, trainer: PersonalTrainer, *, on_train: Train) -> None:
+    def __init__(self, trainer: RunAccess, *, on_train: Train) -> None:
         self._comparing = Comparing(trainer)
         self._followed: list[str] = []
         self._kin: set[str] = set()

@@ -2,7 +2,7 @@
 
 from nicegui import ui
 
-from app.access.sharing_access import PersonalSharing
+from app.access.sharing_access import SharingAccess
 from app.sharing.model_card import model_file
 from app.sharing.publishing import Publication, PublicationStatus, Wish
 from components.base.buttons import primary_button, quiet_button
@@ -16,7 +16,7 @@ _SAVED = "Token (yours is saved in your profile)"
 _TYPED = "Token with write access, used once and not kept"
 
 
-async def ask_to_publish(run: RunRecord, sharing: PersonalSharing) -> None:
+async def ask_to_publish(run: RunRecord, sharing: SharingAccess) -> None:
     """Show what would be uploaded and ask where to, until it is on its way or the dialog closed."""
     asked = _Form(run, sharing)
     await asked.draw()
@@ -26,7 +26,7 @@ async def ask_to_publish(run: RunRecord, sharing: PersonalSharing) -> None:
 class _Form:
     """Where to, with whose token, and the card as it would be."""
 
-    def __init__(self, run: RunRecord, sharing: PersonalSharing) -> None:
+    def __init__(self, run: RunRecord, sharing: SharingAccess) -> None:
         self._run = run
         self._sharing = sharing
         name = model_file(run).removesuffix(".zip")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.evaluation.evaluation import EPISODES
 from app.run_config.config import RunRequest
@@ -47,7 +47,7 @@ class _Row(NamedTuple):
 class VersionPanel:
     """One row per version, newest first; nothing is drawn anew unless it changed."""
 
-    def __init__(self, trainer: PersonalTrainer, desk: EvaluationDesk, *, on_begin: Begin) -> None:
+    def __init__(self, trainer: RunAccess, desk: EvaluationDesk, *, on_begin: Begin) -> None:
         self._trainer = trainer
         self._desk = desk
         self._on_begin = on_begin

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.authoring.rewards.personal_rewards import PersonalRewards
 from app.catalog.environments.catalogue import environment_of_run
 from app.runs.branching import BranchRequest
@@ -22,7 +22,7 @@ class RewardDesk:
     """Opens one editor for all of it."""
 
     def __init__(
-        self, rewards: PersonalRewards, trainer: PersonalTrainer, *, refusal: str | None
+        self, rewards: PersonalRewards, trainer: RunAccess, *, refusal: str | None
     ) -> None:
         """`refusal` says why the visitor may not write code."""
         self._trainer = trainer

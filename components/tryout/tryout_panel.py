@@ -13,7 +13,7 @@ from app.authoring.tryouts.tryout import Tryout, any_seed
 from app.catalog.environments.key_maps import Action, key_map
 from app.catalog.environments.spec import EnvSpec
 from app.protocol import messages
-from app.protocol.orders import TryoutMode
+from app.protocol.commands import TryoutMode
 from components.base.buttons import compact_button, mark_pressed
 from components.run.frame_stream import FrameStream
 from components.tryout.play_controls import PlayControls

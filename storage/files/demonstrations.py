@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from storage.files.atomic import write_atomically
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _NOBODYS = "lab"
 
@@ -36,7 +36,7 @@ class DemonstrationFolder:
     path: Path
 
     @classmethod
-    def of(cls, folder: RunsFolder, person_id: str | None) -> "DemonstrationFolder":
+    def of(cls, folder: LabFolder, person_id: str | None) -> "DemonstrationFolder":
         """Return the folder of the person with this id, which must exist."""
         return cls(folder.demonstrations / (person_id or _NOBODYS))
 

@@ -18,7 +18,7 @@ _SECRET_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class RunsFolder:
+class LabFolder:
     """The folder that holds everything the lab remembers."""
 
     path: Path

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from storage.files.atomic import write_atomically
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _NOBODYS = "lab"
 
@@ -30,7 +30,7 @@ class RewardShelf:
     path: Path
 
     @classmethod
-    def of(cls, folder: RunsFolder, person_id: str | None) -> "RewardShelf":
+    def of(cls, folder: LabFolder, person_id: str | None) -> "RewardShelf":
         """Return the shelf of the person with this id, which must exist."""
         return cls(folder.rewards / (person_id or _NOBODYS))
 

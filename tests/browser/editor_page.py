@@ -9,7 +9,7 @@ from nicegui import app, ui
 
 from app.authoring.rewards.completions import Word
 from app.web.assets import ASSETS_FOLDER, ASSETS_URL
-from app.web.request_filter import Guard
+from app.web.request_filter import RequestFilter
 from components.code_editor.code_editor import UNSCALED, CodeEditor, Handlers
 from components.shell.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
 
@@ -68,5 +68,5 @@ def page() -> None:
 if __name__ == "__main__":
     app.add_static_files(ASSETS_URL, ASSETS_FOLDER)
     app.add_static_file(local_file=STYLESHEET, url_path=STYLESHEET_URL)
-    app.add_middleware(Guard, hosts=["127.0.0.1"])
+    app.add_middleware(RequestFilter, hosts=["127.0.0.1"])
     ui.run(port=int(sys.argv[1]), host="127.0.0.1", show=False, reload=False, title="Editor")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from storage.files.clip_files import ClipFiles
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer, wait_until
 from tests.past_runs import climb, train, train_group
@@ -237,7 +237,7 @@ def _add_clips(server: LabServer, run_id: str, steps: tuple[int, ...]) -> None:
     """Put the test's video where clips are, in place of whatever the time machine made."""
     (test, *_) = server.api.get(f"/runs/{run_id}/evaluations").json()["items"]
     film = server.api.get(f"/runs/{run_id}/evaluations/{test['id']}/video").content
-    files = ClipFiles(RunsFolder(server.folder).run(run_id).clips_path)
+    files = ClipFiles(LabFolder(server.folder).run(run_id).clips_path)
     shutil.rmtree(files.path, ignore_errors=True)
     facts = {"score": 9.0, "size": len(film), "width": 600, "height": 400, "fps": 50.0}
     for step in steps:

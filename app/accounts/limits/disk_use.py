@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from app.core.storage_thread import StorageThread
 from storage.database import runs
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _GOOD_FOR_S = 10.0
 
@@ -15,7 +15,7 @@ _GOOD_FOR_S = 10.0
 class DiskUse:
     """Counts the files of all runs, in a thread, and again only after a while."""
 
-    def __init__(self, folder: RunsFolder, storage: StorageThread) -> None:
+    def __init__(self, folder: LabFolder, storage: StorageThread) -> None:
         self._folder = folder
         self._storage = storage
         self._counting = asyncio.Lock()

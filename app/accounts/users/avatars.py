@@ -8,11 +8,11 @@ from app.accounts.limits.attempts import Attempts
 from app.accounts.users.profiles import Profiles
 from app.accounts.visitors import Visitor
 from app.core.errors import InputError
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import ProtocolError, WorkerGoneError
 from app.workers.pictures import receive_picture
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.accounts import PersonRecord
 
 LARGEST = 1 << 20
@@ -25,7 +25,7 @@ _WITHIN_S = 30.0
 class Avatars:
     """Keeps one small picture per person."""
 
-    def __init__(self, folder: RunsFolder, profiles: Profiles, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, profiles: Profiles, pool: WorkerPool) -> None:
         self._folder = folder
         self._profiles = profiles
         self._pool = pool
@@ -66,7 +66,7 @@ class Avatars:
     async def _shrink(self, content: bytes) -> bytes:
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                worker.send(messages.encode(orders.Shrink(side=_SIDE)))
+                worker.send(messages.encode(commands.Shrink(side=_SIDE)))
                 await worker.send_file("avatar.png", content)
                 return await receive_picture(worker)
         except (WorkerGoneError, ProtocolError, TimeoutError):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.analysis.comparison.conclusions import Scores, Verdict, judge
 from app.analysis.comparison.differences import Difference, differences
@@ -44,7 +44,7 @@ class Comparison:
 class Comparing:
     """Gathers what a comparison needs; the trainer checks who asks."""
 
-    def __init__(self, trainer: PersonalTrainer) -> None:
+    def __init__(self, trainer: RunAccess) -> None:
         self._trainer = trainer
 
     async def find(self, keys: Sequence[str]) -> tuple[list[Entry], list[Missing]]:

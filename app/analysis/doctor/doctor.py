@@ -20,7 +20,7 @@ from app.run_config.seeds import MAX_SEEDS
 from app.runs.state.journal import Journal
 from storage.database import runs
 from storage.errors import NotWrittenError, RunNotFoundError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics.metrics import LineReader
 from storage.records.runs import EventLevel, RunFilter, RunRecord, RunStatus
@@ -68,7 +68,7 @@ class Patient:
 class Doctor:
     """Examines runs; what it found lies below their folders and in their logs."""
 
-    def __init__(self, journal: Journal, folder: RunsFolder, storage: StorageThread) -> None:
+    def __init__(self, journal: Journal, folder: LabFolder, storage: StorageThread) -> None:
         self.changed = Event[[str]]()
         """The findings about a run are others."""
         self._journal = journal

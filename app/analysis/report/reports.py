@@ -10,7 +10,7 @@ from typing import Any
 from app.analysis.insights.insight import Insight
 from app.analysis.report.content import Report
 from app.analysis.report.gathering import Told, gather
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import RunRecord
 
 _KEPT = 4
@@ -20,7 +20,7 @@ _AT_ONCE = 1
 class Reports:
     """Makes the report of a run once for as long as nothing about it changes."""
 
-    def __init__(self, folder: RunsFolder) -> None:
+    def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
         self._made: OrderedDict[str, tuple[Any, Report]] = OrderedDict()
         self._making = asyncio.Semaphore(_AT_ONCE)

@@ -13,7 +13,7 @@ from app.api.shared.errors import ErrorAnswer, refuse_socket
 from app.authoring.tryouts.tryout import Tryout
 from app.core.tasks import Tasks
 from app.protocol import messages
-from app.protocol.orders import TryoutMode
+from app.protocol.commands import TryoutMode
 from app.run_config.config import MAX_SEED, ShortText, WholeNumber
 
 _Seed = Annotated[WholeNumber, Field(ge=0, le=MAX_SEED)]

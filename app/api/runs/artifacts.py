@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, StrictBool
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.api.shared.dependencies import TheTrainer
 from app.api.shared.errors import ErrorAnswer
 from app.api.shared.files import RANGE_ANSWERS, RangedFile
@@ -100,7 +100,7 @@ async def change(
     return found
 
 
-async def _list(run: RunRecord, trainer: PersonalTrainer) -> list[ListedArtifact]:
+async def _list(run: RunRecord, trainer: RunAccess) -> list[ListedArtifact]:
     files = await asyncio.to_thread(trainer.folder(run.id).artifacts)
     versions = {version.name: version for version in await trainer.sharing.versions(run.id)}
     found = [

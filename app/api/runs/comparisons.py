@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.analysis.comparison.comparing import SCORE, Comparing
 from app.analysis.comparison.conclusions import METHOD, Verdict
 from app.analysis.comparison.entries import Entry, read_keys
@@ -145,7 +145,7 @@ def _view(query: CompareQuery) -> View:
     return View(names=(query.metric,), axis=query.x, max_points=query.max_points)
 
 
-async def _rows(query: ExportQuery, trainer: PersonalTrainer) -> Iterable[Sequence[object]]:
+async def _rows(query: ExportQuery, trainer: RunAccess) -> Iterable[Sequence[object]]:
     comparing = Comparing(trainer)
     entries = await _entries(query, comparing)
     names = {entry.key: entry.name for entry in entries}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import GoneError, UnknownThingError
 from app.api.shared.dependencies import TheTrainer
 from app.api.shared.errors import ErrorAnswer
@@ -17,7 +17,7 @@ from app.api.shared.files import VIDEO_ANSWERS, RangedFile
 from app.api.shared.schemas import Listing
 from app.code_check.static_check import LONGEST
 from app.evaluation import evaluation
-from app.evaluation.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, Judging
+from app.evaluation.evaluation import EPISODES, MAX_EPISODES, EvaluationOptions, EvaluationStatus
 from app.run_config.config import MAX_SEED, WholeNumber
 from app.runs.execution.periodic_evaluation import SEED
 from storage.errors import BadCursorError
@@ -45,9 +45,9 @@ class EvaluationRequest(BaseModel):
     code: Annotated[StrictStr, Field(max_length=LONGEST)] | None = None
     """Python that defines `evaluate(episode)`; what it returns joins the summary as `custom`."""
 
-    def judging(self) -> Judging:
+    def judging(self) -> EvaluationOptions:
         """Return it as the lab takes it."""
-        return Judging(**self.model_dump())
+        return EvaluationOptions(**self.model_dump())
 
 
 class EvaluationChanges(BaseModel):
@@ -242,7 +242,7 @@ async def replay(run_id: str, evaluation_id: str, trainer: TheTrainer) -> Respon
     return Response(content, media_type="application/json", headers={"Content-Encoding": "gzip"})
 
 
-async def _all(run_id: str, trainer: PersonalTrainer, kind: str) -> Sequence[evaluation.Evaluation]:
+async def _all(run_id: str, trainer: RunAccess, kind: str) -> Sequence[evaluation.Evaluation]:
     return [one for one in await trainer.evaluations.list(run_id) if one.kind == kind]
 
 

@@ -9,7 +9,7 @@ import msgspec
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.api.shared.dependencies import TheTrainer
 from app.api.shared.errors import ErrorAnswer
 from app.sharing.bundle import bundle_name
@@ -61,7 +61,7 @@ def _as_file(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-async def _table(trainer: PersonalTrainer, run_id: str, names: str | None) -> StreamingResponse:
+async def _table(trainer: RunAccess, run_id: str, names: str | None) -> StreamingResponse:
     wanted = [name for name in (names or "").split(",") if name and name not in _ALWAYS]
     if names is None:
         wanted = await _all_names(trainer, run_id)
@@ -69,14 +69,14 @@ async def _table(trainer: PersonalTrainer, run_id: str, names: str | None) -> St
     return StreamingResponse(rows, media_type="text/csv", headers=_as_file(f"{run_id}.csv"))
 
 
-async def _rows(trainer: PersonalTrainer, run_id: str, names: Sequence[str]) -> AsyncIterator[str]:
+async def _rows(trainer: RunAccess, run_id: str, names: Sequence[str]) -> AsyncIterator[str]:
     yield _write([(*_ALWAYS, *names)])
     async for lines in _lines(trainer, run_id):
         found = (line for line in lines if not names or any(name in line for name in names))
         yield _write([line.get(name) for name in (*_ALWAYS, *names)] for line in found)
 
 
-async def _all_names(trainer: PersonalTrainer, run_id: str) -> list[str]:
+async def _all_names(trainer: RunAccess, run_id: str) -> list[str]:
     names: dict[str, None] = {}
     async for lines in _lines(trainer, run_id):
         for line in lines:
@@ -84,7 +84,7 @@ async def _all_names(trainer: PersonalTrainer, run_id: str) -> list[str]:
     return [name for name in names if name not in _ALWAYS and name != "agents"]
 
 
-async def _lines(trainer: PersonalTrainer, run_id: str) -> AsyncIterator[list[JsonObject]]:
+async def _lines(trainer: RunAccess, run_id: str) -> AsyncIterator[list[JsonObject]]:
     """Yield all lines of a run, a few at a time."""
     reader = metrics.LineReader(trainer.folder(run_id).metrics, after=0)
     while raw := await trainer.read_on(reader, _LINES_AT_ONCE):

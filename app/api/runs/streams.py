@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.api.shared.dependencies import LARGEST, TheTrainer, describe
 from app.api.shared.errors import ErrorAnswer
 from app.api.shared.schemas import LogEvent
@@ -87,7 +87,7 @@ class MetricsStream:
     """One listener's way through the lines of a run."""
 
     def __init__(
-        self, trainer: PersonalTrainer, feed: RunFeed, *, begin: int | None, all_lines: bool
+        self, trainer: RunAccess, feed: RunFeed, *, begin: int | None, all_lines: bool
     ) -> None:
         self._trainer = trainer
         self._feed = feed
@@ -175,7 +175,7 @@ class MetricsStream:
 
 
 async def _event_messages(
-    trainer: PersonalTrainer, feed: RunFeed, begin: int, silence: _Silence
+    trainer: RunAccess, feed: RunFeed, begin: int, silence: _Silence
 ) -> AsyncIterator[bytes]:
     told = begin
     while trainer.visitor.sees(feed.run) and not feed.is_deleted:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.errors import AccountsOffError, NotSignedInError
 from app.accounts.users.accounts import Accounts
 from app.accounts.visitors import Visitor
@@ -32,7 +32,7 @@ def _visitor(connection: HTTPConnection) -> Visitor:
     return visitor
 
 
-async def _trainer(connection: HTTPConnection) -> PersonalTrainer:
+async def _trainer(connection: HTTPConnection) -> RunAccess:
     lab = _lab(connection)
     await lab.opened()
     return lab.trainer_for(_visitor(connection))
@@ -46,18 +46,18 @@ def _accounts(connection: HTTPConnection) -> Accounts:
 
 
 TheLab = Annotated[Lab, Depends(_lab)]
-TheTrainer = Annotated[PersonalTrainer, Depends(_trainer)]
+TheTrainer = Annotated[RunAccess, Depends(_trainer)]
 """Everything about runs, as far as the one who asks may."""
 TheVisitor = Annotated[Visitor, Depends(_visitor)]
 TheAccounts = Annotated[Accounts, Depends(_accounts)]
 
 
-async def describe(run: RunRecord, trainer: PersonalTrainer) -> Run:
+async def describe(run: RunRecord, trainer: RunAccess) -> Run:
     """Return a run as the API answers it, with the files it has right now."""
     return (await describe_all([run], trainer))[0]
 
 
-async def describe_all(runs: Sequence[RunRecord], trainer: PersonalTrainer) -> list[Run]:
+async def describe_all(runs: Sequence[RunRecord], trainer: RunAccess) -> list[Run]:
     """Return several runs, looking at the files of all of them in one go."""
 
     def look() -> list[Run]:

@@ -23,13 +23,13 @@ from app.catalog.environments.spec import EnvSpec
 from app.core.errors import InputError
 from app.core.events import Event
 from app.discovery.environment_finder import EnvironmentFinder, spec_of
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.user_code import UserCodeError
 from app.workers.hanging import receive_unless_hanging
 from app.workers.local_worker import ProtocolError, WorkerGoneError
 from app.workers.pictures import receive_picture
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import Visibility
 
 LONGEST_CODE = 64 << 10
@@ -102,7 +102,7 @@ class CustomEnvironments:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         pool: WorkerPool,
         code: CodePolicy,
         environments: EnvironmentFinder,
@@ -256,7 +256,7 @@ class CustomEnvironments:
         if not code.strip() or len(code) > LONGEST_CODE:
             raise InputError(f"code must have 1 to {LONGEST_CODE:,} characters.", field="code")
         self._attempts.add(visitor.person.id if visitor.person else "", what="checks")
-        order = orders.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
+        order = commands.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
         try:
             async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
                 return await self._ask(order)
@@ -271,7 +271,7 @@ class CustomEnvironments:
         except OSError as error:
             raise NotNowError(f"There is no worker for the check ({error.strerror}).") from error
 
-    async def _ask(self, order: orders.Inspect) -> tuple[messages.Inspected, bytes | None]:
+    async def _ask(self, order: commands.Inspect) -> tuple[messages.Inspected, bytes | None]:
         async with self._pool.started() as worker:
             worker.send(messages.encode(order))
             said = await receive_unless_hanging(worker)

@@ -8,7 +8,7 @@ from app.authoring.rewards.errors import CannotCheckError
 from app.authoring.rewards.recordings import FILE
 from app.catalog.environments.spec import EnvSpec
 from app.code_check.problems import Problem, Severity
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.user_code import REWARD_FILE, UserCodeError
 from app.workers.hanging import receive_unless_hanging
 from app.workers.local_worker import ProtocolError, Received, WorkerGoneError
@@ -37,7 +37,7 @@ class DryRun:
             raise CannotCheckError(f"The worker could not be started: {error}.") from error
         components = tuple(component.attribute for component in spec.observed)
         try:
-            order = orders.CheckReward(code=code, components=components)
+            order = commands.CheckReward(code=code, components=components)
             worker.send(messages.encode(order))
             await worker.send_file(FILE, recording)
             async with asyncio.timeout(_WITHIN_S):

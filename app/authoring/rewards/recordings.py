@@ -9,10 +9,10 @@ from typing import Any
 
 from app.authoring.rewards.errors import CannotCheckError
 from app.catalog.environments.spec import EnvSpec
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker, Piece, ProtocolError, WorkerGoneError
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 FILE = "transitions.npz"
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 class Recordings:
     """Has episodes recorded that aren't there yet; nobody opens them but workers."""
 
-    def __init__(self, folder: RunsFolder, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, pool: WorkerPool) -> None:
         self._folder = folder
         self._pool = pool
         self._one_at_a_time = asyncio.Lock()
@@ -63,7 +63,7 @@ class Recordings:
 
     async def _record(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bytes:
         worker: LocalWorker | None = None
-        order = orders.Record(
+        order = commands.Record(
             env_id=spec.id,
             env_kwargs=dict(env_kwargs),
             action_labels=spec.action_labels,

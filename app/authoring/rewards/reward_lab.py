@@ -24,7 +24,7 @@ from app.code_check.static_check import check
 from app.discovery.environment_finder import EnvironmentFinder
 from app.protocol.messages import RewardChecked
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _MOST_CHECKS = 60
 _WITHIN_S = 60
@@ -36,7 +36,7 @@ class RewardLab:
 
     def __init__(
         self,
-        folder: RunsFolder,
+        folder: LabFolder,
         pool: WorkerPool,
         environments: EnvironmentFinder,
         policy: CodePolicy,

@@ -8,7 +8,7 @@ from app.accounts.visitors import Visitor
 from app.code_check.static_check import LONGEST
 from app.core.errors import InputError
 from storage.errors import DiskFullError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.reward_versions import RewardShelf, RewardVersion
 
 KEPT = 30
@@ -19,7 +19,7 @@ _MOST_ENVIRONMENTS = 200
 class RewardVersions:
     """What somebody wrote for an environment, as often as they saved it; nobody else sees it."""
 
-    def __init__(self, folder: RunsFolder) -> None:
+    def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
         self._one_at_a_time = asyncio.Lock()
 

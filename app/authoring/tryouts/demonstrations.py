@@ -9,7 +9,7 @@ from app.accounts.visitors import Visitor
 from app.authoring.tryouts.tryout import Tryout
 from storage.errors import DiskFullError
 from storage.files.demonstrations import Demonstration, DemonstrationFolder
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _MOST = 200
 
@@ -17,7 +17,7 @@ _MOST = 200
 class Demonstrations:
     """What somebody did well enough to be learned from; nobody else sees it."""
 
-    def __init__(self, folder: RunsFolder) -> None:
+    def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
 
     async def keep(self, visitor: Visitor, tryout: Tryout) -> Demonstration:

@@ -8,7 +8,7 @@ from app.authoring.tryouts.demonstrations import Demonstrations
 from app.authoring.tryouts.random_scores import RandomScore
 from app.authoring.tryouts.tryout import Tryout
 from app.authoring.tryouts.tryouts import Tryouts
-from app.protocol.orders import TryoutMode
+from app.protocol.commands import TryoutMode
 from storage.files.demonstrations import Demonstration
 
 

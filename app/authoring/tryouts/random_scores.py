@@ -8,7 +8,7 @@ from statistics import fmean
 
 import msgspec
 
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _MOST_EPISODES = 20
 _MOST_KEPT = 1_000
@@ -27,7 +27,7 @@ class RandomScore:
 class RandomScores:
     """Remembers what was measured, in a file beside the runs."""
 
-    def __init__(self, folder: RunsFolder) -> None:
+    def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
         self._returns: dict[str, list[float]] | None = None
         self._one_at_a_time = asyncio.Lock()

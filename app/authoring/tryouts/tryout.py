@@ -15,8 +15,8 @@ from app.catalog.environments.spec import EnvSpec
 from app.core.errors import InputError
 from app.core.events import Event
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
-from app.protocol.orders import TryoutMode
+from app.protocol import commands, messages
+from app.protocol.commands import TryoutMode
 from app.run_config.config import MAX_SEED
 from app.runs.state.frames import FrameHub
 from app.workers.local_worker import LocalWorker, ProtocolError, Shown, WorkerGoneError
@@ -30,7 +30,7 @@ _LARGEST_BACK = 20_000
 
 _log = logging.getLogger(__name__)
 
-_Order = type[orders.Act | orders.TakeBack | orders.StartOver | orders.Conduct]
+_Order = type[commands.Act | commands.TakeBack | commands.StartOver | commands.Conduct]
 
 
 def any_seed() -> int:
@@ -70,7 +70,7 @@ class Tryout:
         self._used_at = self._looked_at = time.monotonic()
         self._tasks = Tasks()
 
-    async def open(self, order: orders.TryOut) -> None:
+    async def open(self, order: commands.TryOut) -> None:
         """Wait until the environment stands at the beginning of its first episode.
 
         Raises:
@@ -118,7 +118,7 @@ class Tryout:
             raise WrongModeError("A random agent takes the steps. Change the mode to step first.")
         if self.is_over:
             raise WrongModeError("The episode is over. Reset it, or take the last step back.")
-        return await self._ask(orders.Act, action=checked)
+        return await self._ask(commands.Act, action=checked)
 
     async def back(self) -> messages.Happened:
         """Take the last step back: the episode is played again up to there.
@@ -134,7 +134,7 @@ class Tryout:
             raise WrongModeError("This is the beginning of the episode.")
         if self.now.step > _LARGEST_BACK:
             raise WrongModeError(f"After {_LARGEST_BACK:,} steps none can be taken back.")
-        return await self._ask(orders.TakeBack)
+        return await self._ask(commands.TakeBack)
 
     async def reset(self, seed: int | None = None) -> messages.Happened:
         """Begin an episode, with the same seed where no other is given.
@@ -146,7 +146,7 @@ class Tryout:
         if seed is not None and not 0 <= seed <= MAX_SEED:
             raise InputError(f"seed must be from 0 to {MAX_SEED:,}, got {seed:,}.", field="seed")
         self._is_waiting_for_key = True
-        return await self._ask(orders.StartOver, seed=seed)
+        return await self._ask(commands.StartOver, seed=seed)
 
     async def conduct(
         self, *, mode: TryoutMode | None = None, speed: float | None = None
@@ -160,7 +160,7 @@ class Tryout:
         if speed is not None and speed not in SPEEDS:
             choices = ", ".join(f"{one:g}" for one in SPEEDS)
             raise InputError(f"speed must be one of {choices}, got {speed:g}.", field="speed")
-        happened = await self._ask(orders.Conduct, mode=mode, speed=speed)
+        happened = await self._ask(commands.Conduct, mode=mode, speed=speed)
         self.mode, self.speed = mode or self.mode, speed or self.speed
         self._is_waiting_for_key = True
         return happened
@@ -170,7 +170,7 @@ class Tryout:
         self._check_alive()
         self._used_at = time.monotonic()
         self._is_waiting_for_key = self._is_waiting_for_key and not begins
-        self._send(orders.Hold(actions=actions, begins=begins))
+        self._send(commands.Hold(actions=actions, begins=begins))
 
     def check_can_be_kept(self) -> None:
         """Make sure that there is a whole episode to keep.
@@ -198,7 +198,7 @@ class Tryout:
         if self.why_ended:
             raise TryoutEndedError(self.why_ended)
 
-    def _send(self, order: orders.Order) -> None:
+    def _send(self, order: commands.Order) -> None:
         self._worker.send(messages.encode(order))
 
     async def _ask(self, kind: "_Order", **wishes: object) -> messages.Happened:
@@ -277,7 +277,7 @@ class Tryout:
     def _viewers_changed(self) -> None:
         self._looked_at = time.monotonic()
         if not self.why_ended:
-            self._send(orders.Look(on=self.frames.viewers > 0))
+            self._send(commands.Look(on=self.frames.viewers > 0))
 
 
 def _reason(said: object) -> str:

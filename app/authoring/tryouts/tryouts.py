@@ -15,8 +15,8 @@ from app.authoring.tryouts.tryout import Tryout, any_seed
 from app.catalog.environments.spec import EnvSpec
 from app.core.tasks import Tasks
 from app.discovery.environment_finder import EnvironmentFinder
-from app.protocol import messages, orders
-from app.protocol.orders import TryoutMode
+from app.protocol import commands, messages
+from app.protocol.commands import TryoutMode
 from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
 from app.workers.pool import WorkerPool
 
@@ -193,7 +193,7 @@ class Tryouts:
         tryout = Tryout(spec, worker, mode=mode, silence_s=self._silence_s)
         tryout.on_random_returns = lambda returns: self._note_random(spec, returns)
         known = await self.random_scores.get(spec.id)
-        order = orders.TryOut(
+        order = commands.TryOut(
             env_id=spec.id,
             seed=seed,
             mode=mode,

@@ -5,7 +5,7 @@ import logging
 import time
 
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig
 from app.runs.state.feed import RunFeed
 from app.workers.local_worker import (
@@ -17,7 +17,7 @@ from app.workers.local_worker import (
     WorkerGoneError,
 )
 from app.workers.pool import WorkerPool
-from app.workers.side_slots import HelperSlots
+from app.workers.side_slots import SideSlots
 from app.workers.video import Filmed
 
 FRAMES_PER_SECOND = 15
@@ -42,7 +42,7 @@ class LiveView:
         config: RunConfig,
         pool: WorkerPool,
         *,
-        slots: HelperSlots,
+        slots: SideSlots,
         trainer: LocalWorker,
         silence_s: float,
     ) -> None:
@@ -76,7 +76,7 @@ class LiveView:
         """Hold the picture while training waits."""
         self._is_paused = on
         if self._viewer is not None:
-            self._viewer.send(messages.encode(orders.Pause(on=on)))
+            self._viewer.send(messages.encode(commands.Pause(on=on)))
 
     async def film(self) -> Filmed:
         """Return a film of the next whole episode; the picture is live as long as that takes.
@@ -87,7 +87,7 @@ class LiveView:
         if self._film is None:
             self._film = asyncio.get_running_loop().create_future()
             if self._viewer is not None:
-                self._viewer.send(messages.encode(orders.Film()))
+                self._viewer.send(messages.encode(commands.Film()))
         with self._feed.frames.looking():
             return await asyncio.shield(self._film)
 
@@ -112,7 +112,7 @@ class LiveView:
             self._feed.set_live_note(_BUSY)
         async with self._slots:
             self._feed.set_live_note(None)
-            self._trainer.send(messages.encode(orders.Watch(on=True)))
+            self._trainer.send(messages.encode(commands.Watch(on=True)))
             try:
                 await self._has_weights.wait()
                 self._viewer = await self._pool.start()
@@ -122,7 +122,7 @@ class LiveView:
             except (WorkerGoneError, ProtocolError, TimeoutError) as error:
                 self._ended_early(error)
             finally:
-                self._trainer.send(messages.encode(orders.Watch(on=False)))
+                self._trainer.send(messages.encode(commands.Watch(on=False)))
                 await self._end_viewer()
 
     def _ended_early(self, error: Exception) -> None:
@@ -145,12 +145,14 @@ class LiveView:
         self._viewers_changed()
 
     async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
-        viewer.send(messages.encode(orders.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND)))
+        viewer.send(
+            messages.encode(commands.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND))
+        )
         if self._weights is not None:
             viewer.send(self._weights)
         self._filmed = Filmed()
         if self._film is not None:
-            viewer.send(messages.encode(orders.Film()))
+            viewer.send(messages.encode(commands.Film()))
         looked_at = time.monotonic()
         while time.monotonic() - looked_at < _LINGER_S:
             async with asyncio.timeout(None if self._is_paused else self._silence_s):

@@ -5,7 +5,7 @@ import logging
 from typing import Protocol
 
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig
 from app.workers.local_worker import HandedOut, LocalWorker, ProtocolError, WorkerGoneError
 from app.workers.pool import WorkerPool
@@ -27,7 +27,7 @@ class Listener(Protocol):
         """Something about the run that a person should know."""
 
 
-class EvaluationBeside:
+class PeriodicEvaluation:
     """Tells the worker that trains what its policies are worth."""
 
     def __init__(
@@ -78,13 +78,13 @@ class EvaluationBeside:
             messages.Noted(event_type="evaluation_failed", message=message, is_warning=True)
         )
 
-    async def _judge_one(self, policy: HandedOut) -> orders.Judged:
+    async def _judge_one(self, policy: HandedOut) -> commands.Judged:
         worker = self._worker = self._worker or await self._begin()
         worker.send(policy.frame)
         said = await worker.receive()
         match said:
             case messages.Evaluated() if said.is_whole(EPISODES):
-                return orders.Judged(
+                return commands.Judged(
                     timesteps=said.timesteps, returns=said.returns, lengths=said.lengths
                 )
             case messages.Failed(reason=reason):
@@ -94,7 +94,7 @@ class EvaluationBeside:
     async def _begin(self) -> LocalWorker:
         worker = await self._pool.start()
         worker.be_patient()
-        order = orders.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
+        order = commands.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
         worker.send(messages.encode(order))
         return worker
 

@@ -13,14 +13,14 @@ import psutil
 
 from app.core.storage_thread import StorageThread
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.user_code import LONGEST_CALL_S, HangingError, crashed_place, hanging_place
 from app.run_config.config import RunConfig
 from app.runs.execution.change_requests import ChangeRequests
 from app.runs.execution.deliveries import Deliveries
 from app.runs.execution.live_view import LiveView
 from app.runs.execution.moments import Moments
-from app.runs.execution.periodic_evaluation import EvaluationBeside
+from app.runs.execution.periodic_evaluation import PeriodicEvaluation
 from app.runs.execution.time_machine import TimeMachine
 from app.runs.execution.weight_requests import WeightRequests
 from app.runs.state import endings
@@ -35,7 +35,7 @@ from app.workers.local_worker import (
     WorkerGoneError,
 )
 from app.workers.pool import WorkerPool
-from app.workers.side_slots import HelperSlots
+from app.workers.side_slots import SideSlots
 from app.workers.video import Filmed
 from storage.database import runs
 from storage.errors import NotWrittenError
@@ -62,7 +62,7 @@ class Surroundings:
     storage: StorageThread
     disk: StorageThread
     """Threads of their own for what runs write, so that no reader can keep them waiting."""
-    viewer_slots: HelperSlots
+    viewer_slots: SideSlots
     memory_mb: int
     silence_s: float
     keep_checkpoints: int
@@ -135,7 +135,7 @@ class Supervisor:
         self._worker: LocalWorker | None = None
         self._writer: MetricsWriter | None = None
         self._live: LiveView | None = None
-        self._beside: EvaluationBeside | None = None
+        self._beside: PeriodicEvaluation | None = None
         self._heard = self._saved = time.monotonic()
 
     @property
@@ -156,7 +156,7 @@ class Supervisor:
     def pause(self, *, on: bool) -> None:
         """Ask the run to wait, or to go on; `listener.paused` tells when it does."""
         if self._worker is not None:
-            self._worker.send(messages.encode(orders.Pause(on=on)))
+            self._worker.send(messages.encode(commands.Pause(on=on)))
         if not on:
             # From now on silence counts again.
             self._is_paused, self._heard = False, time.monotonic()
@@ -256,7 +256,7 @@ class Supervisor:
             trainer=worker,
             silence_s=self._around.silence_s,
         )
-        self._beside = EvaluationBeside(self._config, pool, self._listener, trainer=worker)
+        self._beside = PeriodicEvaluation(self._config, pool, self._listener, trainer=worker)
         if self._wish is not None:
             worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")

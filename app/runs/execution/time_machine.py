@@ -12,7 +12,7 @@ import msgspec
 from app.core.events import Event
 from app.core.storage_thread import StorageThread
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig
 from app.runs.execution.periodic_evaluation import SEED
 from app.runs.state.capacity import CodeRefusal
@@ -23,7 +23,7 @@ from app.workers.video import Filmed
 from storage.database import runs
 from storage.errors import RunNotFoundError, StorageError
 from storage.files.clip_files import ClipFiles, runs_with_clips_to_make
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 CLIP_SECONDS = 5.0
 
@@ -65,7 +65,7 @@ class TimeMachine:
     def __init__(
         self,
         journal: Journal,
-        folder: RunsFolder,
+        folder: LabFolder,
         storage: StorageThread,
         pool: WorkerPool,
         code_refusal: CodeRefusal,
@@ -167,7 +167,7 @@ class TimeMachine:
                     task.cancel()
                 await asyncio.gather(filming, leaving, return_exceptions=True)
 
-    async def _film_run(self, run_id: str, order: orders.Clip) -> None:
+    async def _film_run(self, run_id: str, order: commands.Clip) -> None:
         worker = None
         step: int | None = None
         try:
@@ -260,5 +260,5 @@ async def _listen(worker: LocalWorker) -> tuple[Filmed, float | None]:
                 raise ProtocolError(f"{type(said).__name__} instead of a clip")
 
 
-def _order(config: RunConfig) -> orders.Clip:
-    return orders.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)
+def _order(config: RunConfig) -> commands.Clip:
+    return commands.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)

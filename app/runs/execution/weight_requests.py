@@ -2,7 +2,7 @@
 
 import asyncio
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import HandedOut, LocalWorker, WorkerGoneError
 
 
@@ -30,7 +30,7 @@ class WeightRequests:
             raise WorkerGoneError
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-            self._worker.send(messages.encode(orders.HandOut()))
+            self._worker.send(messages.encode(commands.HandOut()))
         # Whoever asked may go away; others may wait for the same.
         return await asyncio.shield(self._next)
 

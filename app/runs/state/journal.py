@@ -22,7 +22,7 @@ from app.runs.state.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
 from storage.database import events, runs
 from storage.database.database import in_one_step
 from storage.errors import NotWrittenError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.records.runs import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class Journal:
     """The only one who moves a run through its life and adds to its log."""
 
-    def __init__(self, folder: RunsFolder, storage: StorageThread) -> None:
+    def __init__(self, folder: LabFolder, storage: StorageThread) -> None:
         self.run_changed = Event[RunRecord]()
         """A run was created, renamed, or moved to another status."""
         self._folder = folder

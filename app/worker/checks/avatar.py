@@ -4,14 +4,14 @@ import io
 
 from PIL import Image, ImageOps
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.pipe import Channel
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _MOST_PIXELS = 50_000_000
 
 
-def shrink(job: orders.Shrink, content: bytes, channel: Channel) -> None:
+def shrink(job: commands.Shrink, content: bytes, channel: Channel) -> None:
     """Deliver avatar.png: pixels only, nothing else of what the file held."""
     Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
     with Image.open(io.BytesIO(content), formats=_FORMATS) as sent:

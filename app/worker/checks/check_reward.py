@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.protocol.user_code import REWARD_FILE, UserCodeError
-from app.worker.envs.reward_functions import LARGEST, WrittenReward, number, refuse
+from app.worker.envs.reward_functions import LARGEST, RewardFunction, number, refuse
 from app.worker.trajectories.trajectories import Group, Recorded, Recording, unpack
 from app.worker.user_code.loader import explain
 
@@ -33,14 +33,14 @@ _ONLY = "reward"
 """The name of the only term of a reward that names none."""
 
 
-def check_reward(job: orders.CheckReward, content: bytes, channel: Channel) -> None:
+def check_reward(job: commands.CheckReward, content: bytes, channel: Channel) -> None:
     """Say what the reward pays, term by term and episode by episode.
 
     Raises:
         UserCodeError: if it can't be loaded, or fails in some step.
     """
     recording = unpack(content)
-    trial = _Trial(WrittenReward(job.code, job.components))
+    trial = _Trial(RewardFunction(job.code, job.components))
     channel.send(trial.run(recording))
 
 
@@ -56,9 +56,9 @@ class _Paid:
 
 
 class _Trial:
-    """Shows recorded steps to a reward as a training would; see `Shaped`."""
+    """Shows recorded steps to a reward as a training would; see `CustomReward`."""
 
-    def __init__(self, written: WrittenReward) -> None:
+    def __init__(self, written: RewardFunction) -> None:
         self._written = written
         self._call, self._forget = written.for_one_environment()
         self._terms: dict[str, list[float]] = defaultdict(list)

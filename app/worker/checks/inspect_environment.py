@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.protocol.user_code import ENVIRONMENT_FILE
 from app.worker.checks.env_returns import SpoiltError, check_answers, check_numbers
@@ -37,7 +37,7 @@ _SHOWN_AFTER = 25
 
 
 class _Inspection:
-    def __init__(self, job: orders.Inspect) -> None:
+    def __init__(self, job: commands.Inspect) -> None:
         self._job = job
         self.findings: list[messages.Finding] = []
         self.described: messages.Described | None = None
@@ -203,7 +203,7 @@ class _Inspection:
         return make_env(self._job.env_id, {}, counted=True)
 
 
-def inspect_environment(job: orders.Inspect, channel: Channel) -> None:
+def inspect_environment(job: commands.Inspect, channel: Channel) -> None:
     """Check a person's environment and deliver what was found, and a picture if there is one."""
     inspection = _Inspection(job)
     inspection.run()

@@ -7,20 +7,20 @@ import numpy as np
 
 from app.protocol.user_code import REWARD_FILE
 from app.worker.envs.replayable import Replayable
-from app.worker.envs.reward_functions import LARGEST, WrittenReward, number, refuse
+from app.worker.envs.reward_functions import LARGEST, RewardFunction, number, refuse
 from app.worker.user_code.loader import explain
 
 _ARRAY = np.ndarray
 
 
-class Shaped(Replayable):
+class CustomReward(Replayable):
     """Replaces rewards, outside of everything that concerns a single environment.
 
     An episode that is played again asks for its rewards again, so what a `Reward` remembers of the
     episode under way comes back with it. The return of an episode stays the environment's own.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], written: WrittenReward) -> None:
+    def __init__(self, env: gym.Env[Any, Any], written: RewardFunction) -> None:
         """Make an environment whose rewards are `written`.
 
         Raises:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.worker.envs.custom import names_of
 from app.worker.envs.environments import (
     episode_limit,
@@ -38,7 +38,7 @@ class RefusedError(Exception):
     """Nothing here can be trained on it; the text is the reason."""
 
 
-def describe(job: orders.Describe) -> messages.Described | messages.NotDescribed:
+def describe(job: commands.Describe) -> messages.Described | messages.NotDescribed:
     """Make the environment, look at it, take one step in it, and say what was found."""
     try:
         find_environment(job.env_id)

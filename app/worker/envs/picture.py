@@ -4,7 +4,7 @@ import io
 
 from PIL import Image
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.worker.envs.environments import make_untouched_env
 from app.worker.envs.rendering import draw
@@ -13,7 +13,7 @@ _SEED = 7
 _STEPS = 25
 
 
-def picture(job: orders.Picture, channel: Channel) -> None:
+def picture(job: commands.Picture, channel: Channel) -> None:
     """Deliver one preview.png after the other."""
     for env_id in job.env_ids:
         channel.send_file("preview.png", _picture(env_id))

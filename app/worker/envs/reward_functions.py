@@ -28,7 +28,7 @@ class UnusableError(Exception):
     """What a reward returned can't be learned from."""
 
 
-class WrittenReward:
+class RewardFunction:
     """A file that defines one of three things.
 
     - `def reward(obs, action, next_obs, reward, terminated, truncated, info)`

@@ -1,10 +1,10 @@
 """Film the first seconds of policies, all on the same seed: what a run could do at some moment."""
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.envs.rendering import KeepsLastPicture, draw
 from app.worker.envs.vectorized.pipeline import drawn_environment, make_evaluation_envs
-from app.worker.evaluation.mp4_writer import Film
+from app.worker.evaluation.mp4_writer import Mp4Writer
 from app.worker.evaluation.player import Player
 from app.worker.evaluation.video_recorder import deliver_film, pace
 from app.worker.models.models import build_for_playing, load_weights
@@ -17,7 +17,7 @@ _MOST_STEPS = 10_000
 """So long an episode is followed for its score; some never end."""
 
 
-def clip(job: orders.Clip, channel: Channel, control: Control) -> None:
+def clip(job: commands.Clip, channel: Channel, control: Control) -> None:
     """Film every policy that the lab sends, until it says stop."""
     envs = make_evaluation_envs(job.setup, drawn=True)
     model = build_for_playing(job.setup, envs)
@@ -35,12 +35,12 @@ def clip(job: orders.Clip, channel: Channel, control: Control) -> None:
 class _Clip:
     """One film: episodes on seeds that count up from the job's, until it is full."""
 
-    def __init__(self, player: Player, env: KeepsLastPicture, job: orders.Clip) -> None:
+    def __init__(self, player: Player, env: KeepsLastPicture, job: commands.Clip) -> None:
         self._player = player
         self._env = env
         self._job = job
         self._steps_per_frame, fps = pace(env, _FPS)
-        self._film = Film(fps, most_seconds=job.seconds, most_size=_SIZE)
+        self._film = Mp4Writer(fps, most_seconds=job.seconds, most_size=_SIZE)
 
     def deliver(self, channel: Channel) -> None:
         """Play, and send the film and the score of the first episode."""

@@ -43,7 +43,7 @@ class PlayedEpisode:
         return len(self.infos)
 
 
-class Witness(gym.Wrapper[Any, Any, Any, Any]):
+class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
     """Writes down the episode that is being played; `episode` returns it once it is over."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -53,7 +53,7 @@ class Witness(gym.Wrapper[Any, Any, Any, Any]):
         self._begin()
 
     @classmethod
-    def at(cls, envs: VecEnv) -> "Witness":
+    def at(cls, envs: VecEnv) -> "EpisodeRecorder":
         """Look at the only environment inside all layers."""
         return put_around(envs, cls)
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.envs.vectorized.pipeline import drawn_environment, make_evaluation_envs
-from app.worker.evaluation.episode_recorder import Witness
-from app.worker.evaluation.evaluation_code import Verdict
+from app.worker.evaluation.episode_recorder import EpisodeRecorder
+from app.worker.evaluation.evaluation_code import EvaluationFunction
 from app.worker.evaluation.player import Player, Step
 from app.worker.evaluation.reward_terms import RewardTerms
-from app.worker.evaluation.step_log import Notebook
-from app.worker.evaluation.video_recorder import Stage
+from app.worker.evaluation.step_log import StepLog
+from app.worker.evaluation.video_recorder import VideoRecorder
 from app.worker.models.models import build_for_playing, load_weights
 
 
@@ -46,7 +46,7 @@ class Episodes:
 class Scene:
     """What happens around an episode: it is shown, filmed and written down, as far as wanted."""
 
-    def __init__(self, stage: Stage | None = None, notebook: Notebook | None = None) -> None:
+    def __init__(self, stage: VideoRecorder | None = None, notebook: StepLog | None = None) -> None:
         self._stage = stage
         self._notebook = notebook
         self._episode = 0
@@ -80,7 +80,7 @@ class Scene:
             self._notebook.note(step, episode=self._episode, picture=self._picture)
 
 
-def evaluate(job: orders.Evaluate, channel: Channel, control: Control) -> None:
+def evaluate(job: commands.Evaluate, channel: Channel, control: Control) -> None:
     """Judge every policy that the lab sends, until it says stop."""
     envs = make_evaluation_envs(job.setup, drawn=job.drawn)
     shown = drawn_environment(envs) if job.drawn else None
@@ -99,9 +99,9 @@ def evaluate(job: orders.Evaluate, channel: Channel, control: Control) -> None:
         if (taken := control.take_weights()) is None:
             continue
         load_weights(model, envs, taken[1])
-        stage = Stage(shown, channel, control, job) if shown is not None else None
+        stage = VideoRecorder(shown, channel, control, job) if shown is not None else None
         player = Player(model, envs, deterministic=job.deterministic)
-        notebook = Notebook(player, terms) if job.films else None
+        notebook = StepLog(player, terms) if job.films else None
         scene = Scene(stage, notebook)
         found = play_episodes(player, job.episodes, seed=job.seed, told=tell, scene=scene)
         scene.deliver(channel)
@@ -110,18 +110,18 @@ def evaluate(job: orders.Evaluate, channel: Channel, control: Control) -> None:
     envs.close()
 
 
-def _terms(job: orders.Evaluate, envs: VecEnv) -> RewardTerms | None:
+def _terms(job: commands.Evaluate, envs: VecEnv) -> RewardTerms | None:
     """Return who knows the terms of a written reward at each step, for the replay."""
     if job.reward is None or not job.films:
         return None
     return RewardTerms.at(envs, job.reward)
 
 
-def _judge(job: orders.Evaluate, envs: VecEnv) -> Callable[[int], dict[str, float]] | None:
+def _judge(job: commands.Evaluate, envs: VecEnv) -> Callable[[int], dict[str, float]] | None:
     """Return who asks a person's code about the episode that was played last, on some seed."""
     if job.code is None:
         return None
-    verdict, witness = Verdict(job.code), Witness.at(envs)
+    verdict, witness = EvaluationFunction(job.code), EpisodeRecorder.at(envs)
     return lambda seed: verdict.of(witness.episode(seed))
 
 

@@ -23,7 +23,7 @@ class _UnusableError(Exception):
     """What `evaluate` returned is no set of named numbers."""
 
 
-class Verdict:
+class EvaluationFunction:
     """Asks a person's `evaluate` about one episode after the other."""
 
     def __init__(self, code: str) -> None:

@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.worker.envs.rendering import Pixels
-from app.worker.evaluation.mp4_writer import Film
+from app.worker.evaluation.mp4_writer import Mp4Writer
 from app.worker.evaluation.video_recorder import deliver_film
 
 _LEAST_WIDTH = 320
@@ -20,15 +20,15 @@ _SIDE = 12
 _INK, _GROUND = (236, 236, 236), (16, 18, 20)
 
 
-def evolve(job: orders.Evolve, content: bytes, channel: Channel) -> None:
+def evolve(job: commands.Evolve, content: bytes, channel: Channel) -> None:
     """Deliver one film of all clips."""
     clips = msgspec.msgpack.decode(content, type=list[bytes])
-    film: Film | None = None
+    film: Mp4Writer | None = None
     for clip, words in zip(clips, job.captions, strict=True):
         with av.open(io.BytesIO(clip)) as container:
             stream: Any = container.streams.video[0]
             fps = stream.average_rate
-            film = film or Film(float(fps))
+            film = film or Mp4Writer(float(fps))
             for picture in _pictures(container, round(job.seconds * fps)):
                 film.add(_captioned(picture, words))
         channel.send(messages.Alive())

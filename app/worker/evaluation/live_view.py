@@ -5,7 +5,7 @@ import time
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.envs.rendering import draw, to_jpeg
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, the_environment
@@ -14,7 +14,7 @@ from app.worker.evaluation.video_recorder import Recorder, pace
 from app.worker.models.models import build_for_playing, load_weights
 
 
-def view(job: orders.View, channel: Channel, control: Control) -> None:
+def view(job: commands.View, channel: Channel, control: Control) -> None:
     """Send pictures until the lab says stop."""
     envs = make_evaluation_envs(job.setup, drawn=True)
     stage = the_environment(envs)

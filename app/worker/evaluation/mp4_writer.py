@@ -21,7 +21,7 @@ _KEYFRAME_EVERY_S = 2
 """So coarse is seeking where a player doesn't decode what lies between."""
 
 
-class Film:
+class Mp4Writer:
     """Takes pictures of any size; the first one says how large the film is."""
 
     def __init__(

@@ -6,9 +6,9 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.user_code import UserCodeError
-from app.worker.envs.reward_functions import MOST_TERMS, WrittenReward, number
+from app.worker.envs.reward_functions import MOST_TERMS, RewardFunction, number
 from app.worker.envs.vectorized.pipeline import put_around
 
 _ALONE = "reward"
@@ -18,7 +18,7 @@ _DIGITS = 4
 class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
     """Asks the reward about every step; what goes wrong there ends the terms, not the test."""
 
-    def __init__(self, env: gym.Env[Any, Any], written: WrittenReward) -> None:
+    def __init__(self, env: gym.Env[Any, Any], written: RewardFunction) -> None:
         super().__init__(env)
         self.latest: dict[str, float] = {}
         """What each term of the last step was."""
@@ -29,10 +29,10 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
         self._is_lost = False
 
     @classmethod
-    def at(cls, envs: VecEnv, reward: orders.Reward) -> "RewardTerms | None":
+    def at(cls, envs: VecEnv, reward: commands.Reward) -> "RewardTerms | None":
         """Look at the only environment inside all layers; None if the code can't be used."""
         try:
-            written = WrittenReward(reward.code, reward.components)
+            written = RewardFunction(reward.code, reward.components)
             return put_around(envs, lambda env: cls(env, written))
         except UserCodeError:
             return None

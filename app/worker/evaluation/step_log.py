@@ -18,7 +18,7 @@ _MOST_NUMBERS = 64
 _DIGITS = 4
 
 
-class Notebook:
+class StepLog:
     """Keeps the first steps of an evaluation, each with the picture of the film that shows it."""
 
     def __init__(self, player: Player, terms: RewardTerms | None = None) -> None:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.envs.rendering import KeepsLastPicture, Pixels, draw, to_jpeg
 from app.worker.evaluation.player import Step
 
 if TYPE_CHECKING:
-    from app.worker.evaluation.mp4_writer import Film
+    from app.worker.evaluation.mp4_writer import Mp4Writer
 
 _USUAL_FPS = 30
 """How many steps a second look natural where the environment doesn't say."""
@@ -22,11 +22,11 @@ _HOLD_S = 0.4
 """So long a film stays on the last picture of an episode."""
 
 
-class Stage:
+class VideoRecorder:
     """Draws an evaluation only as far as somebody looks or a film is wanted."""
 
     def __init__(
-        self, env: KeepsLastPicture, channel: Channel, control: Control, job: orders.Evaluate
+        self, env: KeepsLastPicture, channel: Channel, control: Control, job: commands.Evaluate
     ) -> None:
         self._env = env
         self._channel = channel
@@ -126,7 +126,7 @@ class Recorder:
         self._channel = channel
         self._control = control
         self._fps = fps
-        self._film: Film | None = None
+        self._film: Mp4Writer | None = None
 
     def see(
         self, picture: Pixels, shown: messages.FrameHeader, *, is_first: bool, is_over: bool
@@ -153,15 +153,15 @@ def pace(env: gym.Env[Any, Any], most_fps: int) -> tuple[int, float]:
     return steps_per_frame, speed / steps_per_frame
 
 
-def new_film(fps: float) -> "Film":
+def new_film(fps: float) -> "Mp4Writer":
     """Begin a film."""
     # Not earlier: who only looks doesn't need the encoder's hundred megabytes.
-    from app.worker.evaluation.mp4_writer import Film
+    from app.worker.evaluation.mp4_writer import Mp4Writer
 
-    return Film(fps)
+    return Mp4Writer(fps)
 
 
-def deliver_film(film: "Film", channel: Channel, *, why_not: str | None = None) -> None:
+def deliver_film(film: "Mp4Writer", channel: Channel, *, why_not: str | None = None) -> None:
     """Send a film to the lab, with what there is to know of it."""
     content = film.finish()
     if film.is_cut and why_not is None:

@@ -10,7 +10,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
 from app.worker.export.onnx_graph import Graph
@@ -34,7 +34,7 @@ class NotExportableError(Exception):
     """The policy can't be written; the text is the whole sentence."""
 
 
-def export(job: orders.Export, weights: bytes, channel: Channel) -> None:
+def export(job: commands.Export, weights: bytes, channel: Channel) -> None:
     """Build the policy, take its weights, and deliver it as a file."""
     try:
         envs = make_evaluation_envs(job.setup)
@@ -48,7 +48,7 @@ def export(job: orders.Export, weights: bytes, channel: Channel) -> None:
     channel.send(messages.Finished(reason="budget"))
 
 
-def write_policy(setup: orders.Setup, model: BaseAlgorithm, envs: VecEnv) -> bytes:
+def write_policy(setup: commands.Setup, model: BaseAlgorithm, envs: VecEnv) -> bytes:
     """Return a policy as the bytes of an ONNX file: `observation` in, `action` out.
 
     Raises:
@@ -66,7 +66,7 @@ def write_policy(setup: orders.Setup, model: BaseAlgorithm, envs: VecEnv) -> byt
     return graph.file({"env_id": setup.env_id, "algorithm": setup.algorithm})
 
 
-def _check(setup: orders.Setup, model: BaseAlgorithm, envs: VecEnv) -> None:
+def _check(setup: commands.Setup, model: BaseAlgorithm, envs: VecEnv) -> None:
     if setup.algorithm not in (*_ACTOR_CRITICS, *_CONTINUOUS, "DQN", "QRDQN"):
         raise NotExportableError(f"ONNX has no form for a policy of {setup.algorithm} here.")
     if not isinstance(model.observation_space, spaces.Box | spaces.Discrete):
@@ -89,7 +89,7 @@ def _check(setup: orders.Setup, model: BaseAlgorithm, envs: VecEnv) -> None:
     _check_environment(setup, envs)
 
 
-def _check_environment(setup: orders.Setup, envs: VecEnv) -> None:
+def _check_environment(setup: commands.Setup, envs: VecEnv) -> None:
     """Make sure that `gymnasium.make` gives to everybody what the policy learned on."""
     try:
         env = gym.make(setup.env_id, **setup.env_kwargs)

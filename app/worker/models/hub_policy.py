@@ -12,7 +12,7 @@ import torch
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.vec_env import VecNormalize
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
 from app.worker.models.models import build_for_playing, save_weights
@@ -48,7 +48,7 @@ def examine(content: bytes, channel: Channel) -> None:
         channel.send(messages.Refused(why=str(error)))
 
 
-def adopt(job: orders.Adopt, content: bytes, channel: Channel) -> None:
+def adopt(job: commands.Adopt, content: bytes, channel: Channel) -> None:
     """Deliver the policy as the lab keeps them."""
     try:
         weights = _adopted(job, content[: job.model_size], content[job.model_size :])
@@ -114,7 +114,7 @@ def _layers(
     return tuple(int(size) for size in given)
 
 
-def _adopted(job: orders.Adopt, model: bytes, scaling: bytes) -> bytes:
+def _adopted(job: commands.Adopt, model: bytes, scaling: bytes) -> bytes:
     envs = make_evaluation_envs(job.setup)
     ours = build_for_playing(job.setup, envs)
     try:

@@ -14,7 +14,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.engine import why_not_fast
 from app.protocol.schedule import Schedule
 from app.worker.envs.environments import policy_kind
@@ -73,7 +73,7 @@ OF_THE_POLICY = frozenset(
 """Hyperparameters that SB3 takes as arguments of the policy."""
 
 
-def settle_engine(setup: orders.Setup, envs: VecEnv) -> tuple[orders.Setup, str | None]:
+def settle_engine(setup: commands.Setup, envs: VecEnv) -> tuple[commands.Setup, str | None]:
     """Leave the fast engine if the environment turns out to be one it can't do, and say why."""
     if setup.engine == "sb3":
         return setup, None
@@ -84,7 +84,7 @@ def settle_engine(setup: orders.Setup, envs: VecEnv) -> tuple[orders.Setup, str 
     return msgspec.structs.replace(setup, engine="sb3"), why_not
 
 
-def build_model(setup: orders.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
+def build_model(setup: commands.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
     """Build the model that a job describes; `changes` replace some of its values."""
     values = {**setup.hyperparameters, **changes}
     own = {
@@ -104,13 +104,13 @@ def build_model(setup: orders.Setup, envs: VecEnv, **changes: Any) -> BaseAlgori
     return model
 
 
-def build_for_playing(setup: orders.Setup, envs: VecEnv) -> BaseAlgorithm:
+def build_for_playing(setup: commands.Setup, envs: VecEnv) -> BaseAlgorithm:
     """Build a model that never learns, so it needs no memory of past steps."""
     changes = _SMALL_BUFFER if "buffer_size" in setup.hyperparameters else {}
     return build_model(setup, envs, **changes)
 
 
-def load_model(setup: orders.Setup, content: bytes, envs: VecEnv) -> BaseAlgorithm:
+def load_model(setup: commands.Setup, content: bytes, envs: VecEnv) -> BaseAlgorithm:
     """Read a model that this worker's kind saved, with either engine, to go on where it was."""
     file = io.BytesIO(content)
     model = _kind(setup).load(file, env=envs, device="cpu", force_reset=False)
@@ -145,7 +145,7 @@ def schedule(value: float | Schedule) -> float | PiecewiseLinear:
     return PiecewiseLinear(value.points) if isinstance(value, Schedule) else value
 
 
-def _kind(setup: orders.Setup) -> type[BaseAlgorithm]:
+def _kind(setup: commands.Setup) -> type[BaseAlgorithm]:
     kinds = _FAST if setup.engine == "fast" else _ALGORITHMS
     return kinds[setup.algorithm]
 
@@ -167,7 +167,7 @@ def _translate(name: str, value: Any, envs: VecEnv) -> Any:  # noqa: ANN401 - SB
     return schedule(value)
 
 
-def _policy_arguments(setup: orders.Setup, values: Mapping[str, Any]) -> dict[str, Any]:
+def _policy_arguments(setup: commands.Setup, values: Mapping[str, Any]) -> dict[str, Any]:
     if values.get("linear"):
         return {}
     network = (values["activation_fn"], values.get("layer_norm", False))

@@ -12,14 +12,14 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.fast.model import FastModel
 from app.worker.models.ars import StopRequestedError
 from app.worker.models.models import save_weights
 from app.worker.training.checkpoint_schedule import CheckpointKeeper
 from app.worker.training.diagnostics import GradientWatch, Insight, describe_first_policy
-from app.worker.training.eval_schedule import Judge
+from app.worker.training.eval_schedule import EvalSchedule
 from app.worker.training.live_changes import apply_change, optimizers
 from app.worker.training.metric_names import finite, update_values
 from app.worker.training.stopwatch import Stopwatch
@@ -56,12 +56,12 @@ _NOTHING_COUNTED: Mapping[str, Any] = {
 }
 
 
-class Reporter(BaseCallback):
+class TrainingCallback(BaseCallback):
     """Tells the lab what happens, in batches, so that telling costs next to nothing."""
 
     def __init__(
         self,
-        job: orders.Train,
+        job: commands.Train,
         envs: VecEnv,
         channel: Channel,
         control: Control,
@@ -75,7 +75,7 @@ class Reporter(BaseCallback):
         self._channel = channel
         self._control = control
         self.keeper = CheckpointKeeper(envs, channel, before_delivery=self._send_lines)
-        self._judge = Judge(job, envs, channel, counts)
+        self._judge = EvalSchedule(job, envs, channel, counts)
         self._count_on_from(counts)
         self._reported = self._stepped = self._lines_at = time.perf_counter()
         self._lines: list[messages.Line] = []

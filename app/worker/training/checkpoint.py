@@ -18,7 +18,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import orders
+from app.protocol import commands
 from app.worker.envs.replayable import EpisodeSoFar
 from app.worker.envs.vectorized.pipeline import load_layers, save_layers, see_anew
 from app.worker.models.models import load_model, save_model
@@ -79,7 +79,7 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
 
 
 def restore(
-    packed: bytes, setup: orders.Setup, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
+    packed: bytes, setup: commands.Setup, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
 ) -> Restored:
     """Unpack a checkpoint into fresh environments; `alive` is called every now and then."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:

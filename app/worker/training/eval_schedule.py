@@ -8,7 +8,7 @@ from typing import Any
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.messages import FileName
 from app.protocol.pipe import Channel
 from app.worker.envs.vectorized.pipeline import save_scaling
@@ -22,11 +22,11 @@ _LOST_AFTER_S = 900.0
 _NOTHING = {"next_at": 0, "in_a_row": 0, "best": None}
 
 
-class Judge:
+class EvalSchedule:
     """Decides when a policy is evaluated, keeps the best one, and says when the task is solved."""
 
     def __init__(
-        self, job: orders.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
+        self, job: commands.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
     ) -> None:
         known = counts.get("judge", _NOTHING)
         self._every = job.evaluate_every
@@ -79,7 +79,7 @@ class Judge:
         )
         self._channel.send_weights(header, weights)
 
-    def hear(self, judged: orders.Judged) -> dict[str, Any]:
+    def hear(self, judged: commands.Judged) -> dict[str, Any]:
         """Take in what a policy is worth and return what to write down."""
         score = sum(judged.returns) / len(judged.returns)
         files, self._handed_out = self._handed_out, {}

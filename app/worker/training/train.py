@@ -8,9 +8,9 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
-from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.reward_functions import RewardFunction
 from app.worker.envs.vectorized.pipeline import make_training_envs, save_scaling, why_one_by_one
 from app.worker.models.ars import StopRequestedError
 from app.worker.models.cores import settle_threads
@@ -21,7 +21,7 @@ from app.worker.models.models import (
     save_weights,
     settle_engine,
 )
-from app.worker.training.callback import Reporter
+from app.worker.training.callback import TrainingCallback
 from app.worker.training.checkpoint import restore
 
 
@@ -34,7 +34,7 @@ class Beginning:
     """The weights of another run."""
 
 
-def train(job: orders.Train, channel: Channel, control: Control, begin: Beginning) -> None:
+def train(job: commands.Train, channel: Channel, control: Control, begin: Beginning) -> None:
     """Train until the budget is used or the lab says stop; deliver the model either way."""
     reward = _written_reward(job, channel)
     envs = make_training_envs(job.setup, job.n_envs, reward)
@@ -49,24 +49,24 @@ def train(job: orders.Train, channel: Channel, control: Control, begin: Beginnin
     envs.close()
 
 
-def _written_reward(job: orders.Train, channel: Channel) -> WrittenReward | None:
+def _written_reward(job: commands.Train, channel: Channel) -> RewardFunction | None:
     if job.reward is None:
         return None
     if (why := why_one_by_one(job.setup, job.n_envs)) is not None and not job.resume:
         channel.send(messages.Noted(event_type="engine", message=why))
-    return WrittenReward(job.reward.code, job.reward.components)
+    return RewardFunction(job.reward.code, job.reward.components)
 
 
 def _begin(
-    job: orders.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
-) -> tuple[BaseAlgorithm, Reporter]:
+    job: commands.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
+) -> tuple[BaseAlgorithm, TrainingCallback]:
     setup, why_not_fast = settle_engine(job.setup, envs)
     started = messages.Started(engine=setup.engine, why_not_fast=why_not_fast)
     if begin.checkpoint is None:
         model = build_model(setup, envs, seed=job.seed)
         if begin.policy is not None:
             load_weights(model, envs, begin.policy)
-        reporter = Reporter(job, envs, channel, control)
+        reporter = TrainingCallback(job, envs, channel, control)
         reporter.init_callback(model)
         channel.send(started)
         if (more_cores := settle_threads(model)) is not None:
@@ -79,7 +79,7 @@ def _begin(
         alive=lambda: channel.send(messages.Alive()),
     )
     model = restored.model
-    reporter = Reporter(job, envs, channel, control, restored.counts)
+    reporter = TrainingCallback(job, envs, channel, control, restored.counts)
     reporter.init_callback(model)
     for change in job.changes:
         reporter.change(change)
@@ -88,7 +88,7 @@ def _begin(
     return model, reporter
 
 
-def _learn(model: BaseAlgorithm, reporter: Reporter) -> None:
+def _learn(model: BaseAlgorithm, reporter: TrainingCallback) -> None:
     more: dict[str, Any] = {"use_masking": True} if isinstance(model, MaskablePPO) else {}
     try:
         # Once, or more often if the budget grows meanwhile.
@@ -116,7 +116,9 @@ def _deliver(model: BaseAlgorithm, envs: VecEnv, channel: Channel) -> None:
         channel.send_file("vecnormalize.pkl", scaling)
 
 
-def _reason(model: BaseAlgorithm, reporter: Reporter, control: Control) -> messages.EndReason:
+def _reason(
+    model: BaseAlgorithm, reporter: TrainingCallback, control: Control
+) -> messages.EndReason:
     if control.stop_requested:
         return "stopped"
     is_early = model.num_timesteps < reporter.total

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.pipe import Channel
 from app.worker.envs.environments import make_env
 from app.worker.trajectories.controllers import Acts, Controller, find_controller, find_hovering
@@ -36,7 +36,7 @@ _LONGEST_FACT = 200
 Begin = Callable[[gym.Env[Any, Any]], Acts]
 
 
-def record(job: orders.Record, channel: Channel) -> None:
+def record(job: commands.Record, channel: Channel) -> None:
     """Play, and send what happened."""
     recorder = _Recorder(make_env(job.env_id, job.env_kwargs, counted=True), job.action_labels)
     channel.send_file(FILE, pack(recorder.record()))

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel, Control
 from app.worker.envs.environments import make_env
 from app.worker.envs.rendering import draw, to_jpeg
@@ -27,7 +27,7 @@ _SPARE_S = 0.02
 """Where nothing is due for so long, there is time to measure something."""
 
 
-def try_out(job: orders.TryOut, channel: Channel, control: Control) -> None:
+def try_out(job: commands.TryOut, channel: Channel, control: Control) -> None:
     """Do as the orders say until the lab ends the worker."""
     tryout = _Tryout(job, channel)
     tryout.open()
@@ -50,7 +50,7 @@ def try_out(job: orders.TryOut, channel: Channel, control: Control) -> None:
 class _Tryout:
     """One environment, and who acts in it."""
 
-    def __init__(self, job: orders.TryOut, channel: Channel) -> None:
+    def __init__(self, job: commands.TryOut, channel: Channel) -> None:
         self._job = job
         self._channel = channel
         self._episode = Episode(lambda: _make(job), makes_anew=job.makes_anew)
@@ -82,13 +82,13 @@ class _Tryout:
         """Seconds until the next step by itself; None: it waits for an order."""
         return None if self._due is None else max(0.0, self._due - time.monotonic())
 
-    def obey(self, order: orders.Order) -> None:
+    def obey(self, order: commands.Order) -> None:
         """Do what is asked."""
         match order:
-            case orders.Hold(actions=actions, begins=begins):
+            case commands.Hold(actions=actions, begins=begins):
                 self._held = actions
                 self._is_waiting = self._is_waiting and not begins
-            case orders.Look(on=on):
+            case commands.Look(on=on):
                 self._is_looked_at = on
                 if on:
                     self._draw()
@@ -110,19 +110,19 @@ class _Tryout:
         self._plan(since=due)
 
     def _carry_out(
-        self, order: orders.Act | orders.TakeBack | orders.StartOver | orders.Conduct
+        self, order: commands.Act | commands.TakeBack | commands.StartOver | commands.Conduct
     ) -> None:
         is_exact = True
         match order:
-            case orders.Act(action=action):
+            case commands.Act(action=action):
                 if not self._episode.now.is_over:
                     self._episode.act(action)
-            case orders.TakeBack():
+            case commands.TakeBack():
                 if self._episode.now.step:
                     is_exact = self._episode.take_back()
-            case orders.StartOver(seed=seed):
+            case commands.StartOver(seed=seed):
                 self._begin(self._episode.seed if seed is None else seed)
-            case orders.Conduct(mode=mode, speed=speed):
+            case commands.Conduct(mode=mode, speed=speed):
                 self._mode = mode or self._mode
                 self._speed = speed or self._speed
                 self._is_waiting, self._due = True, None
@@ -198,7 +198,7 @@ class _Tryout:
         self._drawn_at = time.monotonic()
 
 
-def _make(job: orders.TryOut, *, draws: bool = True) -> gym.Env[Any, Any]:
+def _make(job: commands.TryOut, *, draws: bool = True) -> gym.Env[Any, Any]:
     """Make the environment as an agent meets it, with the game's own rewards and whole episodes."""
     draws = draws and job.draws
     return make_env(job.env_id, {}, drawn=draws, judged=True, counted=not draws)

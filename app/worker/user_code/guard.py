@@ -5,14 +5,14 @@ import os
 import sys
 from typing import TextIO, cast
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.protocol.pipe import Channel
 from app.protocol.user_code import HangingError
 from app.worker.user_code.prints import Prints
 from app.worker.user_code.watchdog import Watchdog
 
 
-def look_after_code(job: orders.Command, channel: Channel) -> None:
+def look_after_code(job: commands.Command, channel: Channel) -> None:
     """Begin to, if the job brings code with it; whatever is loaded of it later is looked after."""
     if not _brings_code(job):
         return
@@ -31,7 +31,7 @@ def look_after_code(job: orders.Command, channel: Channel) -> None:
 _STDERR = 2
 
 
-def _brings_code(job: orders.Command) -> bool:
+def _brings_code(job: commands.Command) -> bool:
     setup = getattr(job, "setup", job)
     wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
     return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))

@@ -17,7 +17,7 @@ from app.catalog.environments import catalogue
 from app.core.errors import InputError
 from app.core.settings import read_settings
 from app.core.storage_thread import StorageThread
-from app.evaluation.evaluation import Judging
+from app.evaluation.evaluation import EvaluationOptions
 from app.lab import Lab
 from app.run_config.config import RunRequest
 from app.workers.sandbox_check import Sandbox, SandboxLevel
@@ -201,7 +201,7 @@ async def test_code_of_an_earlier_sitting_is_not_played_where_the_lock_is_worse_
     run = await lab.trainer.create(request)
 
     with pytest.raises(WrongStateError, match="Nothing locks workers in here"):
-        await lab.evaluations.start(run.id, Judging())
+        await lab.evaluations.start(run.id, EvaluationOptions())
     with pytest.raises(WrongStateError, match="Nothing locks workers in here"):
         await lab.sharing.exports.onnx(run)
     with pytest.raises(InputError, match="Nothing locks workers in here"):

@@ -31,7 +31,7 @@ from app.accounts.visitors import Visitor
 from app.core.settings import Settings
 from app.core.storage_thread import StorageThread
 from app.runs.state.capacity import Capacity
-from app.web.authentication import Gate
+from app.web.authentication import Authentication
 from app.web.session_cookie import read_cookie
 from app.web.slow_clients import ImpatientProtocol
 from storage.database.accounts import sessions, tokens
@@ -362,7 +362,7 @@ async def test_strangers_who_do_not_read_are_counted_while_they_wait(accounts: A
         await goes_on.wait()
         await _hello(scope, receive, send)
 
-    gate = Gate(slow, accounts=accounts, strangers=Rate(1, burst=1_000))
+    gate = Authentication(slow, accounts=accounts, strangers=Rate(1, burst=1_000))
     waiting = [asyncio.ensure_future(ask(gate)) for _ in range(200)]
     for _ in waiting:
         await begun.acquire()
@@ -386,7 +386,7 @@ async def test_without_accounts_an_address_opens_only_so_many_streams(accounts: 
         await _hello(scope, receive, send)
 
     accounts.is_on = False
-    gate, path = Gate(slow, accounts=accounts), "/api/runs/1/stream"
+    gate, path = Authentication(slow, accounts=accounts), "/api/runs/1/stream"
     waiting = [asyncio.ensure_future(ask(gate, path)) for _ in range(300)]
     for _ in waiting:
         await begun.acquire()
@@ -471,7 +471,7 @@ async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
 
 
 async def ask(
-    gate: Gate, path: str = "/login", *, address: str = "10.0.0.1", **headers: str
+    gate: Authentication, path: str = "/login", *, address: str = "10.0.0.1", **headers: str
 ) -> httpx.Response:
     transport = httpx.ASGITransport(gate, client=(address, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
@@ -479,7 +479,7 @@ async def ask(
 
 
 async def test_a_flood_is_told_to_wait_each_address_for_itself(accounts: Accounts) -> None:
-    gate = Gate(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+    gate = Authentication(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
 
     answers = [await ask(gate) for _ in range(3)]
 
@@ -490,7 +490,7 @@ async def test_a_flood_is_told_to_wait_each_address_for_itself(accounts: Account
 
 async def test_pages_are_dearer_than_answers(accounts: Accounts) -> None:
     pages = Rate(1, burst=2, clock=Clock())
-    gate = Gate(_hello, accounts=accounts, pages=pages)
+    gate = Authentication(_hello, accounts=accounts, pages=pages)
     wanted = NewAccount(email="a@example.org", password=PASSWORD)
     shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
     cookie = f"lab_session={shown}"
@@ -506,7 +506,7 @@ async def test_a_flood_of_made_up_tokens_does_not_reach_the_database(
 ) -> None:
     asked = []
     monkeypatch.setattr(tokens, "find_token", asked.append)
-    gate = Gate(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+    gate = Authentication(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
 
     answers = [await ask(gate, "/api/runs", Authorization=f"Bearer {n}") for n in range(4)]
 
@@ -520,7 +520,7 @@ async def test_a_database_that_can_not_be_used_keeps_out_only_who_is_unknown(
     def fail(*_: object) -> None:
         raise DiskFullError
 
-    gate = Gate(_hello, accounts=accounts)
+    gate = Authentication(_hello, accounts=accounts)
     wanted = NewAccount(email="a@example.org", password=PASSWORD)
     shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
     monkeypatch.setattr(sessions, "touch_session", fail)
@@ -643,7 +643,7 @@ async def test_a_proxy_in_front_of_a_server_without_accounts_is_refused(
     accounts: Accounts, name: str
 ) -> None:
     accounts.is_on = False
-    gate = Gate(_hello, accounts=accounts)
+    gate = Authentication(_hello, accounts=accounts)
 
     answer = await ask(gate, "/api/runs", **{name: "10.9.8.7"})
 

@@ -12,7 +12,7 @@ from components.history.history_view import HistoryView
 from components.history.run_rows import entry_row
 from storage.database import runs
 from storage.database.database import open_database
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import Progress, RunFilter, RunRecord, RunStatus
 
 
@@ -38,7 +38,7 @@ async def test_a_run_from_before_is_drawn_once_from_its_metrics(tmp_path: Path) 
     made = storage.call(
         runs.create_run, name="old", env_id="CartPole-v1", algorithm="PPO", config=config
     )
-    folder = RunsFolder(tmp_path)
+    folder = LabFolder(tmp_path)
     path = folder.run(made.id).metrics
     path.parent.mkdir()
     lines = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.responses import StreamingResponse
 
-from app.access.run_access import PersonalTrainer
+from app.access.run_access import RunAccess
 from app.accounts.visitors import NO_ACCOUNTS
 from app.api.runs import streams
 from app.core.settings import read_settings
@@ -21,7 +21,7 @@ from storage.records.runs import EventRecord, Progress
 _STILL_HERE = b": still here\n\n"
 _SILENCE_S = 0.3
 
-Follow = Callable[[str, PersonalTrainer], Awaitable[StreamingResponse]]
+Follow = Callable[[str, RunAccess], Awaitable[StreamingResponse]]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from storage.database import runs
 from storage.database.database import open_database
 from storage.database.tables.runs import RunRow, SchemaRow
 from storage.errors import AmbiguousRunError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.records.runs import Progress, RunStatus
 
 
@@ -19,7 +19,7 @@ from storage.records.runs import Progress, RunStatus
 def two_runs(runs_dir: Path) -> tuple[str, str]:
     """The ids of an older run that was stopped and a newer one that waits."""
     runs_dir.mkdir()
-    database = open_database(RunsFolder(runs_dir).database)
+    database = open_database(LabFolder(runs_dir).database)
     config = {"total_timesteps": 100, "seed": 1}
     made = [
         runs.create_run(name=env_id, env_id=env_id, algorithm="PPO", config=config)
@@ -72,20 +72,20 @@ def test_a_database_of_another_version_is_refused_and_left_as_it_is(
     version: int, sentence: str, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs_dir.mkdir()
-    database = open_database(RunsFolder(runs_dir).database)
+    database = open_database(LabFolder(runs_dir).database)
     SchemaRow.update(version=version).execute()
     database.close()
 
     assert run_command(["runs"]) == 2
 
     assert sentence in capsys.readouterr().err
-    with closing(sqlite3.connect(RunsFolder(runs_dir).database)) as reader:
+    with closing(sqlite3.connect(LabFolder(runs_dir).database)) as reader:
         assert reader.execute("SELECT version FROM schema_version").fetchall() == [(version,)]
 
 
 def test_a_run_is_found_by_the_first_characters_of_its_id(runs_dir: Path) -> None:
     runs_dir.mkdir()
-    database = open_database(RunsFolder(runs_dir).database)
+    database = open_database(LabFolder(runs_dir).database)
     for run_id in ("aab" + "0" * 29, "aac" + "0" * 29):
         made = runs.create_run(name="x", env_id="x", algorithm="PPO", config={})
         RunRow.update(id=run_id).where(RunRow.id == made.id).execute()

@@ -7,7 +7,7 @@ from app.discovery.environment_finder import EnvironmentFinder
 from app.protocol import messages
 from app.workers.local_worker import LocalWorker
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.fixture
 def finder(tmp_path: Path) -> EnvironmentFinder:
-    return EnvironmentFinder(RunsFolder(tmp_path), WorkerPool(memory_mb=1_000, helpers=0))
+    return EnvironmentFinder(LabFolder(tmp_path), WorkerPool(memory_mb=1_000, helpers=0))
 
 
 async def test_what_is_not_there_is_looked_for_once(

@@ -8,8 +8,8 @@ import pytest
 
 from app.evaluation.evaluation import (
     Evaluation,
+    EvaluationOptions,
     EvaluationStatus,
-    Judging,
     begin_evaluation,
     summarise,
 )
@@ -18,13 +18,13 @@ from app.evaluation.shelf import EvaluationShelf
 from app.protocol import messages
 from app.workers.video import Filmed
 from storage.errors import EvaluationNotFoundError, NotWrittenError
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 
 @pytest.fixture
 def register(runs_dir: Path) -> EvaluationRegister:
     (runs_dir / "run").mkdir(parents=True)
-    return EvaluationRegister(EvaluationShelf(RunsFolder(runs_dir), videos_kept=3))
+    return EvaluationRegister(EvaluationShelf(LabFolder(runs_dir), videos_kept=3))
 
 
 async def forever(_: UnderWay) -> None:
@@ -32,7 +32,7 @@ async def forever(_: UnderWay) -> None:
 
 
 async def begin(register: EvaluationRegister) -> UnderWay:
-    return await register.begin(begin_evaluation("run", Judging(episodes=1)), forever)
+    return await register.begin(begin_evaluation("run", EvaluationOptions(episodes=1)), forever)
 
 
 async def complete(register: EvaluationRegister, known: UnderWay) -> Evaluation:
@@ -43,7 +43,7 @@ async def complete(register: EvaluationRegister, known: UnderWay) -> Evaluation:
 class SlowShelf(EvaluationShelf):
     """One whose disk was read, but whose answer is still on its way."""
 
-    def __init__(self, folder: RunsFolder) -> None:
+    def __init__(self, folder: LabFolder) -> None:
         super().__init__(folder, videos_kept=3)
         self.was_read, self.may_answer = threading.Event(), threading.Event()
 
@@ -56,7 +56,7 @@ class SlowShelf(EvaluationShelf):
 
 async def test_one_that_ends_while_the_list_is_read_is_in_it(runs_dir: Path) -> None:
     (runs_dir / "run").mkdir(parents=True)
-    shelf = SlowShelf(RunsFolder(runs_dir))
+    shelf = SlowShelf(LabFolder(runs_dir))
     register = EvaluationRegister(shelf)
     known = await begin(register)
 

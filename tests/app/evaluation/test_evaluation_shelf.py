@@ -9,8 +9,8 @@ import pytest
 
 from app.evaluation.evaluation import (
     Evaluation,
+    EvaluationOptions,
     EvaluationStatus,
-    Judging,
     begin_evaluation,
     end_evaluation,
     summarise,
@@ -18,20 +18,20 @@ from app.evaluation.evaluation import (
 from app.evaluation.shelf import EvaluationShelf
 from app.protocol import messages
 from app.workers.video import Filmed
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 _STEPS = messages.Replay(weighs=None, moments=())
 
 
 @pytest.fixture
-def folder(runs_dir: Path) -> RunsFolder:
+def folder(runs_dir: Path) -> LabFolder:
     (runs_dir / "run").mkdir(parents=True)
-    return RunsFolder(runs_dir)
+    return LabFolder(runs_dir)
 
 
 def done(minute: int, *, pinned: bool = False) -> Evaluation:
-    waiting = begin_evaluation("run", Judging(episodes=2, record=True))
+    waiting = begin_evaluation("run", EvaluationOptions(episodes=2, record=True))
     said = messages.Evaluated(timesteps=9, returns=(1.0, 3.0), lengths=(1, 3), truncated=1)
     found = end_evaluation(summarise(waiting, said), EvaluationStatus.COMPLETED)
     return replace(found, created_at=_BEGAN + timedelta(minutes=minute), pinned=pinned)
@@ -50,11 +50,11 @@ def store(shelf: EvaluationShelf, evaluation: Evaluation) -> Evaluation:
     return shelf.save_with_video(evaluation, film, film.video)
 
 
-def videos(folder: RunsFolder) -> set[str]:
+def videos(folder: LabFolder) -> set[str]:
     return {path.stem for path in (folder.path / "run" / "evaluations").glob("*.mp4")}
 
 
-def test_what_is_stored_is_read_back(folder: RunsFolder) -> None:
+def test_what_is_stored_is_read_back(folder: LabFolder) -> None:
     shelf = EvaluationShelf(folder, videos_kept=3)
 
     stored = store(shelf, done(1))
@@ -65,7 +65,7 @@ def test_what_is_stored_is_read_back(folder: RunsFolder) -> None:
     assert (stored.mean_return, stored.terminations) == (2.0, {"terminated": 1, "truncated": 1})
 
 
-def test_the_newest_videos_and_the_pinned_ones_stay(folder: RunsFolder) -> None:
+def test_the_newest_videos_and_the_pinned_ones_stay(folder: LabFolder) -> None:
     shelf = EvaluationShelf(folder, videos_kept=2)
 
     first, *others = (store(shelf, done(n, pinned=n == 0)) for n in range(5))
@@ -81,9 +81,9 @@ def test_the_newest_videos_and_the_pinned_ones_stay(folder: RunsFolder) -> None:
     assert videos(folder) == {one.id for one in others[-2:]}
 
 
-def test_what_an_earlier_server_left_has_failed(folder: RunsFolder) -> None:
+def test_what_an_earlier_server_left_has_failed(folder: LabFolder) -> None:
     shelf = EvaluationShelf(folder, videos_kept=3)
-    left = begin_evaluation("run", Judging(episodes=2))
+    left = begin_evaluation("run", EvaluationOptions(episodes=2))
     shelf.save(left)
     shelf.files("run").save_video(left.id, b"half")
     assert shelf.load_all("run") == []
@@ -98,7 +98,7 @@ def test_what_an_earlier_server_left_has_failed(folder: RunsFolder) -> None:
 
 
 def test_what_was_being_written_when_a_server_was_killed_is_gone_after_a_start(
-    folder: RunsFolder,
+    folder: LabFolder,
 ) -> None:
     shelf, evaluations = EvaluationShelf(folder, videos_kept=3), folder.path / "run" / "evaluations"
     store(shelf, done(1))
@@ -112,7 +112,7 @@ def test_what_was_being_written_when_a_server_was_killed_is_gone_after_a_start(
     assert list((folder.path / "run").iterdir()) == [evaluations]
 
 
-def test_a_record_that_can_not_be_read_is_left_out(folder: RunsFolder) -> None:
+def test_a_record_that_can_not_be_read_is_left_out(folder: LabFolder) -> None:
     shelf = EvaluationShelf(folder, videos_kept=3)
     stored = store(shelf, done(1))
     (folder.path / "run" / "evaluations" / "broken.json").write_text("{")
@@ -120,7 +120,7 @@ def test_a_record_that_can_not_be_read_is_left_out(folder: RunsFolder) -> None:
     assert shelf.load_all("run") == [stored]
 
 
-def test_steps_that_are_no_steps_are_not_stored(folder: RunsFolder) -> None:
+def test_steps_that_are_no_steps_are_not_stored(folder: LabFolder) -> None:
     film = filmed()
     film.replay = bytearray(b'{"weighs": "<script>", "moments": []}')
 

@@ -6,7 +6,7 @@ import pytest
 from app.runs.execution.resume import NoGoodCheckpointError, go_on
 from storage.database import runs
 from storage.database.database import open_database
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.metrics.metrics import MetricsWriter
@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Iterator[RunRecord]:
 @pytest.fixture
 def folder(tmp_path: Path, run: RunRecord) -> RunFolder:
     """A run with twelve lines and checkpoints at steps 100 and 200, after four and eight."""
-    folder = RunsFolder(tmp_path).run(run.id)
+    folder = LabFolder(tmp_path).run(run.id)
     folder.create({})
     writer = MetricsWriter(folder.metrics)
     writer.append([LINE] * 12)

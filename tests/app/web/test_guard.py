@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.web.request_filter import Guard
+from app.web.request_filter import RequestFilter
 
 
 async def _hello(scope: Scope, receive: Receive, send: Send) -> None:
@@ -18,7 +18,7 @@ async def _hello(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"hello"})
 
 
-GUARD = Guard(_hello, hosts={"localhost", "127.0.0.1", "::1"})
+GUARD = RequestFilter(_hello, hosts={"localhost", "127.0.0.1", "::1"})
 
 
 async def ask(
@@ -173,7 +173,7 @@ async def test_what_strangers_send_is_small(path: str) -> None:
 
 
 async def test_a_body_that_never_ends_is_not_waited_for() -> None:
-    guard = Guard(_hello, hosts={"localhost"}, body_within_s=0.01)
+    guard = RequestFilter(_hello, hosts={"localhost"}, body_within_s=0.01)
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
     sent: list[Message] = []
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 import uvloop
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.worker.fork_server import WORKER_NAME
 from app.workers import worker_process
 from app.workers.local_worker import LocalWorker
@@ -137,7 +137,7 @@ async def test_workers_go_on_when_their_server_dies(worker: LocalWorker) -> None
 
     other = LocalWorker(memory_mb=1_000)
     await other.start()
-    worker.send(messages.encode(orders.Describe(env_id="CartPole-v1")))
+    worker.send(messages.encode(commands.Describe(env_id="CartPole-v1")))
     told = await worker.receive()
     other.kill()
     await other.wait()

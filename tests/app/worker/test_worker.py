@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from stable_baselines3 import DQN, PPO
 
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.vectorized.pipeline import make_training_envs
 from app.workers.local_worker import (
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 
 
-def job(**wishes: Any) -> orders.Train:
+def job(**wishes: Any) -> commands.Train:
     request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 1_500, **wishes}
     config = RunConfig.from_request(RunRequest.model_validate(request))
     return config.job()
@@ -172,14 +172,14 @@ async def test_weights_are_handed_out_only_while_somebody_watches(worker: LocalW
 
 async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
     training = job(total_timesteps=50_000, hyperparameters=SMALL)
-    worker.send(messages.encode(training) + messages.encode(orders.Watch(on=True)))
+    worker.send(messages.encode(training) + messages.encode(commands.Watch(on=True)))
     said = await worker.receive()
     while not isinstance(said, HandedOut):
         said = await worker.receive()
     viewer = LocalWorker(memory_mb=2_048)
     await viewer.start()
 
-    order = orders.View(setup=training.setup, fps=15)
+    order = commands.View(setup=training.setup, fps=15)
     viewer.send(messages.encode(order) + said.frame)
     shown = [await viewer.receive() for _ in range(3)]
     viewer.kill()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from app.workers.side_slots import HelperSlots
+from app.workers.side_slots import SideSlots
 
 
 async def settled() -> None:
@@ -14,7 +14,7 @@ async def settled() -> None:
 class Places:
     """Somebody who takes a place and leaves it when told to."""
 
-    def __init__(self, slots: HelperSlots, *, test: bool) -> None:
+    def __init__(self, slots: SideSlots, *, test: bool) -> None:
         self.is_in = False
         self.leave = asyncio.Event()
         self._slots = slots
@@ -27,15 +27,15 @@ class Places:
             self.is_in = False
 
 
-def watcher(slots: HelperSlots) -> Places:
+def watcher(slots: SideSlots) -> Places:
     return Places(slots, test=False)
 
 
-def judge(slots: HelperSlots) -> Places:
+def judge(slots: SideSlots) -> Places:
     return Places(slots, test=True)
 
 
-async def enter(slots: HelperSlots, *kinds: Callable[[HelperSlots], Places]) -> list[Places]:
+async def enter(slots: SideSlots, *kinds: Callable[[SideSlots], Places]) -> list[Places]:
     entered = []
     for kind in kinds:
         entered.append(kind(slots))
@@ -44,7 +44,7 @@ async def enter(slots: HelperSlots, *kinds: Callable[[HelperSlots], Places]) -> 
 
 
 async def test_no_more_helpers_than_places() -> None:
-    slots = HelperSlots(2)
+    slots = SideSlots(2)
 
     people = await enter(slots, watcher, judge, watcher, judge)
 
@@ -55,7 +55,7 @@ async def test_no_more_helpers_than_places() -> None:
 
 
 async def test_who_watches_is_asked_to_leave_for_a_test_and_comes_back_after_it() -> None:
-    slots = HelperSlots(1)
+    slots = SideSlots(1)
     (first,) = await enter(slots, watcher)
     asked = asyncio.ensure_future(slots.until_wanted())
     await settled()
@@ -73,7 +73,7 @@ async def test_who_watches_is_asked_to_leave_for_a_test_and_comes_back_after_it(
 
 
 async def test_there_is_a_place_for_a_test_where_nothing_is_shown_live() -> None:
-    slots = HelperSlots(0)
+    slots = SideSlots(0)
 
     people = await enter(slots, watcher, judge)
 
@@ -81,7 +81,7 @@ async def test_there_is_a_place_for_a_test_where_nothing_is_shown_live() -> None
 
 
 async def test_who_gives_up_takes_no_place_along() -> None:
-    slots = HelperSlots(1)
+    slots = SideSlots(1)
     first, second = await enter(slots, judge, judge)
 
     second.task.cancel()
@@ -94,7 +94,7 @@ async def test_who_gives_up_takes_no_place_along() -> None:
 
 
 async def test_a_place_that_is_left_over_is_taken_from_nobody_and_given_up_at_once() -> None:
-    slots = HelperSlots(1)
+    slots = SideSlots(1)
     left = asyncio.Event()
 
     async def film() -> None:
@@ -121,7 +121,7 @@ async def test_a_place_that_is_left_over_is_taken_from_nobody_and_given_up_at_on
 
 
 async def test_without_places_nothing_is_left_over() -> None:
-    slots = HelperSlots(0)
+    slots = SideSlots(0)
     waiting = asyncio.ensure_future(slots.left_over().__aenter__())
 
     await settled()

@@ -4,28 +4,28 @@ import pytest
 
 from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
 from storage.files.atomic import is_own_file, write_atomically
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 
 def test_a_runs_folder_has_one_owner(tmp_path: Path) -> None:
-    claim = RunsFolder(tmp_path).claim()
+    claim = LabFolder(tmp_path).claim()
 
     with pytest.raises(RunsFolderInUseError, match="in use by another server"):
-        RunsFolder(tmp_path).claim()
+        LabFolder(tmp_path).claim()
 
     claim.close()
-    RunsFolder(tmp_path).claim().close()
+    LabFolder(tmp_path).claim().close()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
 
     with pytest.raises(RunsFolderNotWritableError, match="can't be written"):
-        RunsFolder(tmp_path / "file" / "runs").claim()
+        LabFolder(tmp_path / "file" / "runs").claim()
 
 
 def test_a_link_to_somewhere_else_is_no_file_of_a_run(tmp_path: Path) -> None:
-    folder = RunsFolder(tmp_path / "runs").run("abc")
+    folder = LabFolder(tmp_path / "runs").run("abc")
     folder.create({"seed": 1})
     (tmp_path / "secret").write_text("not for everybody")
     folder.config.unlink()
@@ -40,7 +40,7 @@ def test_a_link_to_somewhere_else_is_no_file_of_a_run(tmp_path: Path) -> None:
 
 
 def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:
-    folder = RunsFolder(tmp_path).run("abc")
+    folder = LabFolder(tmp_path).run("abc")
     folder.create({"seed": 1})
 
     assert list(folder.artifacts()) == ["config.json"]
@@ -51,7 +51,7 @@ def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:
 
 
 def test_a_run_goes_to_the_trash_and_comes_back(tmp_path: Path) -> None:
-    runs = RunsFolder(tmp_path)
+    runs = LabFolder(tmp_path)
     runs.run("abc").create({"seed": 1})
 
     runs.set_aside("abc")

@@ -30,7 +30,7 @@ class BadEnvironmentError(Exception):
     """An environment did what no training survives; the message is a sentence for people."""
 
 
-class Watchful(VecEnvWrapper):
+class CheckedVecEnv(VecEnvWrapper):
     """Passes on what environments return if a training can use it, and else says why not.
 
     A NaN that is let through turns up much later, as a policy that knows only NaN.

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from app.protocol import orders
+from app.protocol import commands
 from app.worker.envs.environments import find_environment, make_env
 from app.worker.envs.vectorized.acrobot import Acrobot
 from app.worker.envs.vectorized.cart_pole import CartPole
@@ -28,18 +28,18 @@ _LONGEST_EPISODE = 20_000
 """Each copy's actions are kept for as long as an episode may be."""
 
 
-def array_envs(setup: orders.Setup, n_envs: int) -> ArrayVecEnv | None:
+def array_envs(setup: commands.Setup, n_envs: int) -> ArrayVecEnv | None:
     """Return all environments as one, or None where ordinary ones are faster or needed."""
     return make_arrays(setup, n_envs) if offers_arrays(setup, n_envs) else None
 
 
-def offers_arrays(setup: orders.Setup, n_envs: int) -> bool:
+def offers_arrays(setup: commands.Setup, n_envs: int) -> bool:
     """Whether so many environments are faster as one, as far as the setup tells."""
     world = _world(setup)
     return world is not None and n_envs >= world.pays_from and _is_plain(setup, world)
 
 
-def make_arrays(setup: orders.Setup, n_envs: int) -> ArrayVecEnv | None:
+def make_arrays(setup: commands.Setup, n_envs: int) -> ArrayVecEnv | None:
     """Return any number of environments as one, or None where they wouldn't be the same."""
     world = _world(setup)
     if world is None or not _is_plain(setup, world):
@@ -52,11 +52,11 @@ def make_arrays(setup: orders.Setup, n_envs: int) -> ArrayVecEnv | None:
     return ArrayVecEnv(world(env.unwrapped), n_envs, limit)
 
 
-def _world(setup: orders.Setup) -> type[World] | None:
+def _world(setup: commands.Setup) -> type[World] | None:
     return _WORLDS.get(str(find_environment(setup.env_id).entry_point))
 
 
-def _is_plain(setup: orders.Setup, world: type[World]) -> bool:
+def _is_plain(setup: commands.Setup, world: type[World]) -> bool:
     options = setup.wrappers
     return (
         world.arguments.issuperset(setup.env_kwargs)

@@ -15,14 +15,14 @@ from stable_baselines3.common.vec_env import (
 )
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.wrappers import Wrappers
-from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.custom_reward import CustomReward
 from app.worker.envs.environments import make_env, policy_kind
 from app.worker.envs.rendering import KeepsLastPicture
 from app.worker.envs.replayable import Replayable
-from app.worker.envs.reward_functions import WrittenReward
-from app.worker.envs.vectorized.checked import Watchful
+from app.worker.envs.reward_functions import RewardFunction
+from app.worker.envs.vectorized.checked import CheckedVecEnv
 from app.worker.envs.vectorized.envpool import PooledVecEnv
 from app.worker.envs.vectorized.offer import array_envs, offers_arrays
 from app.worker.envs.vectorized.stepping import LeanVecEnv
@@ -35,7 +35,7 @@ Layer = TypeVar("Layer", bound=gym.Env[Any, Any])
 
 
 def make_training_envs(
-    setup: orders.Setup, n_envs: int, reward: WrittenReward | None = None
+    setup: commands.Setup, n_envs: int, reward: RewardFunction | None = None
 ) -> VecEnv:
     """Make the environments that a model collects from, with a reward that somebody wrote if any.
 
@@ -45,7 +45,7 @@ def make_training_envs(
 
     def make() -> gym.Env[Any, Any]:
         env = make_wrapped(setup, setup.wrappers, counted=is_step_by_step)
-        return Replayable(env) if reward is None else Shaped(env, reward)
+        return Replayable(env) if reward is None else CustomReward(env, reward)
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
     if reward is not None:
@@ -54,10 +54,10 @@ def make_training_envs(
         envs = PooledVecEnv(setup.env_id, n_envs)
     else:
         envs = array_envs(setup, n_envs) or LeanVecEnv(makers)
-    return _for_a_model(Watchful(envs), setup, is_training=True)
+    return _for_a_model(CheckedVecEnv(envs), setup, is_training=True)
 
 
-def why_one_by_one(setup: orders.Setup, n_envs: int) -> str | None:
+def why_one_by_one(setup: commands.Setup, n_envs: int) -> str | None:
     """Say what a reward that somebody wrote costs, beside the time that it takes itself."""
     if setup.wrappers.simulator == "envpool":
         left_out = "EnvPool is left out"
@@ -68,7 +68,7 @@ def why_one_by_one(setup: orders.Setup, n_envs: int) -> str | None:
     return f"{left_out}: the reward function is asked in each environment at each step."
 
 
-def make_evaluation_envs(setup: orders.Setup, *, drawn: bool = False) -> VecEnv:
+def make_evaluation_envs(setup: commands.Setup, *, drawn: bool = False) -> VecEnv:
     """Make one environment like those in training, without what makes them harder."""
 
     def make() -> gym.Env[Any, Any]:
@@ -115,7 +115,7 @@ def as_the_environment_sees(envs: VecEnv, observation: Any) -> Any:  # noqa: ANN
     return observation.ravel()[-size:]
 
 
-def make_wrapped(setup: orders.Setup, options: Wrappers, **purpose: bool) -> gym.Env[Any, Any]:
+def make_wrapped(setup: commands.Setup, options: Wrappers, **purpose: bool) -> gym.Env[Any, Any]:
     """Make a single environment with the options that concern it alone; see `make_env`."""
     arguments = dict(setup.env_kwargs)
     if options.time_limit is not None:
@@ -196,7 +196,7 @@ def see_anew(envs: VecEnv, observed: Any) -> Any:  # noqa: ANN401 - whatever is 
     return inner
 
 
-def _for_a_model(envs: VecEnv, setup: orders.Setup, *, is_training: bool) -> VecEnv:
+def _for_a_model(envs: VecEnv, setup: commands.Setup, *, is_training: bool) -> VecEnv:
     options = setup.wrappers
     if options.frame_stack > 1:
         envs = VecFrameStack(envs, options.frame_stack)

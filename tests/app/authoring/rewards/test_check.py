@@ -17,11 +17,11 @@ from app.authoring.rewards.templates.catalogue import templates_for
 from app.catalog.environments.catalogue import CATALOGUE
 from app.code_check.problems import Problem
 from app.protocol.messages import RewardChecked
-from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.custom_reward import CustomReward
 from app.worker.envs.reward_functions import WrittenReward
 from app.worker.trajectories.trajectories import Recorded, unpack
 from app.workers.pool import WorkerPool
-from storage.files.lab_folder import RunsFolder
+from storage.files.lab_folder import LabFolder
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ class Checks:
 
     def __init__(self, folder: Path) -> None:
         self.pool = WorkerPool(memory_mb=2_048, helpers=2)
-        self.recordings = Recordings(RunsFolder(folder), self.pool)
+        self.recordings = Recordings(LabFolder(folder), self.pool)
 
     async def found(self, env_id: str, code: str) -> RewardChecked | Problem:
         spec = CATALOGUE[env_id]
@@ -193,7 +193,7 @@ async def test_episodes_are_recorded_once(checks: Checks, monkeypatch: pytest.Mo
 
 
 async def test_only_the_newest_recordings_are_kept(tmp_path: Path) -> None:
-    folder = RunsFolder(tmp_path)
+    folder = LabFolder(tmp_path)
     for key in ("aa", "bb", "cc"):
         folder.save_transitions(key, key.encode(), keep=2)
     assert [folder.read_transitions(key) for key in ("aa", "bb", "cc")] == [None, b"bb", b"cc"]
@@ -227,7 +227,7 @@ async def test_a_check_pays_what_a_training_pays(checks: Checks) -> None:
     recording = unpack(await checks.recordings.get(CATALOGUE["CartPole-v1"], {}))
     episode = next(group for group in recording.groups if group.kind == "good").episodes[0]
     names = [component.attribute for component in CATALOGUE["CartPole-v1"].observed]
-    env = Shaped(Replayed(episode), WrittenReward(code, names))
+    env = CustomReward(Replayed(episode), WrittenReward(code, names))
     env.reset()
     paid = sum(float(env.step(action)[1]) for action in episode.actions)
     scored = next(group for group in found.groups if group.kind == "good")

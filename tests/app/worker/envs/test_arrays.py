@@ -13,7 +13,7 @@ import torch
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.wrappers import Wrappers
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.replayable import EpisodeSoFar, Replayable
@@ -37,17 +37,17 @@ STEPS = {1: 1_100, 3: 600, 8: 300, 17: 210, 64: 100}
 WILD = np.array([-np.inf, -1e15, -2, -1, -0.0, 1e-42, 1, 1.0000001, 2, 1e15, np.inf, np.nan])
 
 
-def setup_of(env_id: str, *, algorithm: str = "PPO", **rest: Any) -> orders.Setup:
-    return orders.Setup(env_id=env_id, algorithm=algorithm, hyperparameters={}, **rest)
+def setup_of(env_id: str, *, algorithm: str = "PPO", **rest: Any) -> commands.Setup:
+    return commands.Setup(env_id=env_id, algorithm=algorithm, hyperparameters={}, **rest)
 
 
-def arrays(setup: orders.Setup, n_envs: int) -> ArrayVecEnv:
+def arrays(setup: commands.Setup, n_envs: int) -> ArrayVecEnv:
     envs = make_arrays(setup, n_envs)
     assert envs is not None
     return envs
 
 
-def ordinary(setup: orders.Setup, n_envs: int) -> DummyVecEnv:
+def ordinary(setup: commands.Setup, n_envs: int) -> DummyVecEnv:
     return DummyVecEnv([lambda: Replayable(make_wrapped(setup, setup.wrappers))] * n_envs)
 
 
@@ -123,7 +123,7 @@ def step_both(ours: VecEnv, theirs: VecEnv, actions: Any) -> Any:
     return answer
 
 
-def begin_both(setup: orders.Setup, n_envs: int, seed: int = 5) -> tuple[VecEnv, VecEnv]:
+def begin_both(setup: commands.Setup, n_envs: int, seed: int = 5) -> tuple[VecEnv, VecEnv]:
     ours, theirs = arrays(setup, n_envs), ordinary(setup, n_envs)
     ours.seed(seed)
     theirs.seed(seed)
@@ -374,7 +374,7 @@ def test_a_checkpoint_goes_on_in_the_other_kind(
     ],
 )
 def test_what_array_environments_can_not_do_is_left_to_ordinary_ones(
-    setup: orders.Setup,
+    setup: commands.Setup,
 ) -> None:
     assert array_envs(setup, 64) is None
 

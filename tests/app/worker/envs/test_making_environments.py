@@ -13,7 +13,7 @@ from PIL import Image
 from stable_baselines3 import PPO
 
 from app.catalog.environments.catalogue import CATALOGUE
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.environments import find_environment, make_env, policy_kind
 from app.worker.envs.vectorized.pipeline import make_training_envs
@@ -88,7 +88,7 @@ async def test_every_family_trains_in_a_locked_worker(env_id: str) -> None:
 async def test_every_environment_is_drawn_in_a_locked_worker(painter: LocalWorker) -> None:
     env_ids = tuple(spec.id for spec in CATALOGUE.values() if spec.is_installed)
 
-    painter.send(messages.encode(orders.Picture(env_ids=env_ids)))
+    painter.send(messages.encode(commands.Picture(env_ids=env_ids)))
     *heard, end = await hear_to_the_end(painter)
 
     assert end == messages.Finished(reason="budget")
@@ -205,7 +205,7 @@ def test_the_same_problem_is_the_same_bandit() -> None:
 
 
 async def describe(painter: LocalWorker, env_id: str, **env_kwargs: Any) -> Received:
-    painter.send(messages.encode(orders.Describe(env_id=env_id, env_kwargs=env_kwargs)))
+    painter.send(messages.encode(commands.Describe(env_id=env_id, env_kwargs=env_kwargs)))
     return await painter.receive()
 
 
@@ -305,7 +305,7 @@ def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, actions))
 
-    said = describe(orders.Describe(env_id="Odd-v0"))
+    said = describe(commands.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
     assert isinstance(said, messages.NotDescribed)
@@ -331,7 +331,7 @@ def test_what_can_be_made_one_list_of_numbers_is(
 
     gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, _TWO))
 
-    said = describe(orders.Describe(env_id="Odd-v0"))
+    said = describe(commands.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
     assert isinstance(said, messages.Described), said

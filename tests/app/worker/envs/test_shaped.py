@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.user_code import UserCodeError
 from app.protocol.wrappers import Wrappers
-from app.worker.envs.custom_reward import Shaped
+from app.worker.envs.custom_reward import CustomReward
 from app.worker.envs.replayable import Replayable
-from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.reward_functions import RewardFunction
 from app.worker.envs.vectorized.pipeline import make_training_envs, why_one_by_one
 from app.worker.models.ars import Ars
 
@@ -28,9 +28,9 @@ class Reward:
 """
 
 
-def cart_pole(body: str, *, env: gym.Env[Any, Any] | None = None) -> Shaped:
+def cart_pole(body: str, *, env: gym.Env[Any, Any] | None = None) -> CustomReward:
     code = body if body.startswith(("def ", "\nclass ", "import ")) else HEAD + body
-    return Shaped(env or gym.make("CartPole-v1"), WrittenReward(code, NAMES))
+    return CustomReward(env or gym.make("CartPole-v1"), RewardFunction(code, NAMES))
 
 
 def play(env: gym.Env[Any, Any], *, seed: int = 3) -> tuple[list[float], dict[str, Any]]:
@@ -117,8 +117,8 @@ def test_a_class_begins_anew_with_every_episode() -> None:
 
 
 def test_every_environment_has_a_memory_of_its_own() -> None:
-    written = WrittenReward(STATEFUL)
-    one, other = (Shaped(gym.make("CartPole-v1"), written) for _ in range(2))
+    written = RewardFunction(STATEFUL)
+    one, other = (CustomReward(gym.make("CartPole-v1"), written) for _ in range(2))
     one.reset(seed=1)
     other.reset(seed=1)
 
@@ -211,7 +211,7 @@ def test_an_exception_names_its_line(body: str, sentence: str) -> None:
 
 def test_code_without_a_reward_is_refused() -> None:
     with pytest.raises(UserCodeError, match="defines no function reward"):
-        WrittenReward("x = 1")
+        RewardFunction("x = 1")
 
 
 @pytest.mark.parametrize("method", ["__init__", "reset"])
@@ -219,7 +219,7 @@ def test_a_class_that_raises_is_explained(method: str) -> None:
     code = f"class Reward:\n    def {method}(self):\n        1 / 0\n    def __call__(self, *_): ..."
 
     with pytest.raises(UserCodeError, match=r"reward.py, line 3: ZeroDivisionError|no attribute"):
-        Shaped(gym.make("CartPole-v1"), WrittenReward(code)).reset()
+        CustomReward(gym.make("CartPole-v1"), RewardFunction(code)).reset()
 
 
 def test_an_environment_that_writes_over_its_observations_does_no_harm() -> None:
@@ -242,7 +242,9 @@ def test_an_environment_that_writes_over_its_observations_does_no_harm() -> None
 
 
 def test_actions_that_are_arrays_can_t_be_written_to() -> None:
-    env = Shaped(gym.make("Pendulum-v1"), WrittenReward(HEAD + "action[0] = 9\n    return 0.0"))
+    env = CustomReward(
+        gym.make("Pendulum-v1"), RewardFunction(HEAD + "action[0] = 9\n    return 0.0")
+    )
     env.reset(seed=1)
     given = np.array([0.5], np.float32)
 
@@ -251,14 +253,14 @@ def test_actions_that_are_arrays_can_t_be_written_to() -> None:
     assert given.flags.writeable
 
 
-def setup(**wishes: Any) -> orders.Setup:
-    return orders.Setup(
+def setup(**wishes: Any) -> commands.Setup:
+    return commands.Setup(
         **{"env_id": "CartPole-v1", "algorithm": "PPO", "hyperparameters": {}, **wishes}
     )
 
 
 def test_many_copies_are_shaped_one_by_one_and_it_says_so() -> None:
-    envs = make_training_envs(setup(), 32, WrittenReward(HEAD + "return 7.0"))
+    envs = make_training_envs(setup(), 32, RewardFunction(HEAD + "return 7.0"))
     envs.reset()
 
     assert set(envs.step(np.zeros(32, dtype=np.int64))[1]) == {7.0}
@@ -270,7 +272,7 @@ def test_many_copies_are_shaped_one_by_one_and_it_says_so() -> None:
 def test_a_skipped_frame_is_part_of_one_step_of_the_agent() -> None:
     options = Wrappers(frame_skip=4)
     envs = make_training_envs(
-        setup(wrappers=options), 1, WrittenReward(HEAD + "return {'r': reward}")
+        setup(wrappers=options), 1, RewardFunction(HEAD + "return {'r': reward}")
     )
     envs.seed(3)
     envs.reset()
@@ -284,7 +286,7 @@ def test_a_skipped_frame_is_part_of_one_step_of_the_agent() -> None:
 
 
 def test_ars_compares_directions_by_the_written_reward() -> None:
-    envs = make_training_envs(setup(algorithm="ARS"), 1, WrittenReward(HEAD + "return -2.0"))
+    envs = make_training_envs(setup(algorithm="ARS"), 1, RewardFunction(HEAD + "return -2.0"))
     model = Ars("LinearPolicy", envs, n_delta=1, seed=1)
 
     model.learn(100, callback=Untouched())

@@ -9,7 +9,7 @@ import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from app.worker.envs.replayable import Replayable
-from app.worker.envs.vectorized.checked import BadEnvironmentError, Watchful
+from app.worker.envs.vectorized.checked import BadEnvironmentError, CheckedVecEnv
 from app.worker.envs.vectorized.stepping import LeanVecEnv
 
 Observe = Callable[[int], Any]
@@ -50,9 +50,9 @@ class Seeing(Walk):
 
 def walk(
     *makers: Callable[[], gym.Env[Any, Any]], steps: int = 100, components: tuple[str, ...] = ()
-) -> Watchful:
+) -> CheckedVecEnv:
     lean = LeanVecEnv([lambda make=make: Replayable(make()) for make in makers])
-    envs = Watchful(lean, components)
+    envs = CheckedVecEnv(lean, components)
     envs.reset()
     for _ in range(steps):
         envs.step(np.zeros(len(makers), np.int64))
@@ -68,7 +68,7 @@ NOTHING = np.zeros(3, np.float32)
 
 def test_a_well_behaved_environment_passes_unchanged() -> None:
     plain = DummyVecEnv([lambda: gym.make("CartPole-v1")] * 2)
-    watched = Watchful(LeanVecEnv([lambda: gym.make("CartPole-v1")] * 2))
+    watched = CheckedVecEnv(LeanVecEnv([lambda: gym.make("CartPole-v1")] * 2))
     for envs in (plain, watched):
         envs.seed(3)
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.worker.envs.rendering import as_pixels
 from app.worker.evaluation import mp4_writer
-from app.worker.evaluation.mp4_writer import Film
+from app.worker.evaluation.mp4_writer import Mp4Writer
 
 
 def picture(width: int, height: int, brightness: int = 200) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -24,7 +24,7 @@ def opened(content: bytes) -> tuple[Any, list[np.ndarray[Any, Any]]]:
 
 
 def test_a_film_is_h264_that_browsers_play() -> None:
-    made = Film(25)
+    made = Mp4Writer(25)
     for brightness in range(0, 250, 5):
         made.add(picture(600, 400, brightness))
 
@@ -49,7 +49,7 @@ def test_a_film_is_h264_that_browsers_play() -> None:
     ],
 )
 def test_sizes_are_even_and_at_most_720p(drawn: tuple[int, int], filmed: tuple[int, int]) -> None:
-    made = Film(30)
+    made = Mp4Writer(30)
     for _ in range(3):
         made.add(picture(*drawn))
 
@@ -60,7 +60,7 @@ def test_sizes_are_even_and_at_most_720p(drawn: tuple[int, int], filmed: tuple[i
 
 
 def test_a_picture_of_another_shape_gets_bars_and_is_not_squeezed() -> None:
-    made = Film(30)
+    made = Mp4Writer(30)
     made.add(picture(400, 200))
     made.add(picture(100, 200))
 
@@ -73,7 +73,7 @@ def test_a_picture_of_another_shape_gets_bars_and_is_not_squeezed() -> None:
 
 
 def test_a_film_can_be_entered_at_any_time() -> None:
-    made = Film(10)
+    made = Mp4Writer(10)
     for number in range(200):
         made.add(picture(64, 64, number))
 
@@ -87,7 +87,7 @@ def test_a_film_can_be_entered_at_any_time() -> None:
 
 def test_a_film_ends_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mp4_writer, "MOST_SECONDS", 2)
-    made = Film(10)
+    made = Mp4Writer(10)
     for _ in range(20):
         made.add(picture(64, 64))
     assert not made.is_cut
@@ -99,7 +99,7 @@ def test_a_film_ends_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_pictures_there_is_no_file() -> None:
-    assert Film(30).finish() == b""
+    assert Mp4Writer(30).finish() == b""
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])

@@ -9,8 +9,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from app.protocol.user_code import UserCodeError
 from app.worker.evaluation import episode_recorder
-from app.worker.evaluation.episode_recorder import PlayedEpisode, Witness
-from app.worker.evaluation.evaluation_code import Verdict
+from app.worker.evaluation.episode_recorder import EpisodeRecorder, PlayedEpisode
+from app.worker.evaluation.evaluation_code import EvaluationFunction
 from tests.app.worker.evaluation.test_stage import Drawn
 
 
@@ -41,7 +41,7 @@ def evaluate(episode):
     }
 """
 
-    assert Verdict(code).of(episode()) == {
+    assert EvaluationFunction(code).of(episode()) == {
         "highest": 0.0,
         "right": 0.5,
         "return": 3.0,
@@ -53,7 +53,9 @@ def evaluate(episode):
 
 
 def test_a_single_number_is_called_value() -> None:
-    assert Verdict("def evaluate(episode): return episode.length").of(episode()) == {"value": 2}
+    assert EvaluationFunction("def evaluate(episode): return episode.length").of(episode()) == {
+        "value": 2
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_a_single_number_is_called_value() -> None:
 def test_what_cannot_be_used_is_refused_with_a_sentence_and_the_line(
     body: str, complaint: str
 ) -> None:
-    verdict = Verdict(f"def evaluate(episode):\n    {body}")
+    verdict = EvaluationFunction(f"def evaluate(episode):\n    {body}")
 
     with pytest.raises(UserCodeError, match=r"evaluate\.py, line") as refused:
         verdict.of(episode())
@@ -85,7 +87,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence_and_the_line(
 
 
 def test_all_episodes_have_the_same_names() -> None:
-    verdict = Verdict("def evaluate(episode): return {'ab'[episode.seed % 2]: 1}")
+    verdict = EvaluationFunction("def evaluate(episode): return {'ab'[episode.seed % 2]: 1}")
     verdict.of(episode(seed=0))
 
     with pytest.raises(UserCodeError, match=r"for the first episode \(a, b\)"):
@@ -117,7 +119,7 @@ def play(envs: DummyVecEnv) -> None:
 
 def test_an_episode_is_seen_whole_although_the_next_one_has_begun() -> None:
     envs = DummyVecEnv([Counting])
-    seen = Witness.at(envs)
+    seen = EpisodeRecorder.at(envs)
 
     play(envs)
 
@@ -132,7 +134,7 @@ def test_an_episode_is_seen_whole_although_the_next_one_has_begun() -> None:
 def test_an_episode_that_is_too_long_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episode_recorder, "MOST_STEPS", 2)
     envs = DummyVecEnv([Counting])
-    seen = Witness.at(envs)
+    seen = EpisodeRecorder.at(envs)
 
     play(envs)
 

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 from app.protocol.pipe import Channel
 from app.worker.envs.rendering import KeepsLastPicture
 from app.worker.evaluation import video_recorder
 from app.worker.evaluation.player import Step
-from app.worker.evaluation.video_recorder import Stage
+from app.worker.evaluation.video_recorder import VideoRecorder
 from tests.app.worker.evaluation.test_film import opened
 
 Draw = Callable[[int], Any]
@@ -60,10 +60,10 @@ class Line:
 
 
 def play(line: Line, env: Drawn, *, steps: int = 10, films: bool = True) -> None:
-    setup = orders.Setup(env_id="any", algorithm="PPO", hyperparameters={})
-    job = orders.Evaluate(setup=setup, episodes=1, seed=0, drawn=True, films=films)
+    setup = commands.Setup(env_id="any", algorithm="PPO", hyperparameters={})
+    job = commands.Evaluate(setup=setup, episodes=1, seed=0, drawn=True, films=films)
     control: Any = line
-    shown = Stage(KeepsLastPicture(env), line.channel, control, job)
+    shown = VideoRecorder(KeepsLastPicture(env), line.channel, control, job)
     shown.begin(1)
     for step in range(1, steps + 1):
         shown.advance(Step(reward=1.0, is_over=step == steps, was_cut=False))

@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 import torch
 
-from app.protocol import orders
+from app.protocol import commands
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
 from app.worker.export.onnx_export import NotExportableError, write_policy
@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def setup_of(env_id: str, algorithm: str, **values: Any) -> orders.Setup:
+def setup_of(env_id: str, algorithm: str, **values: Any) -> commands.Setup:
     wrappers = {name: values.pop(name) for name in WRAPPERS if name in values}
     request = RunRequest(
         env_id=env_id, algorithm=algorithm, hyperparameters=values, wrappers=wrappers

@@ -11,7 +11,7 @@ import stable_baselines3
 
 from app.catalog.algorithms.catalogue import CATALOGUE
 from app.catalog.environments.spec import ActionKind
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.run_config.config import RunConfig, RunRequest
 from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received, Shown
 
@@ -33,7 +33,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> orders.Train:
+def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> commands.Train:
     kinds = CATALOGUE[algorithm].action_kinds
     request = RunRequest(
         env_id="CartPole-v1" if ActionKind.DISCRETE in kinds else "Pendulum-v1",
@@ -89,12 +89,12 @@ async def test_an_algorithm_trains_and_reports(algorithm: str) -> None:
 async def test_a_policy_is_shown_and_judged_and_its_run_goes_on(algorithm: str) -> None:
     worker, viewer, judge, again = await asyncio.gather(start(), start(), start(), start())
     order = job(algorithm, 700)
-    worker.send(messages.encode(order) + messages.encode(orders.Watch(on=True)))
+    worker.send(messages.encode(order) + messages.encode(commands.Watch(on=True)))
     heard = await hear_to_the_end(worker)
     weights = next(said for said in heard if isinstance(said, HandedOut))
 
-    viewer.send(messages.encode(orders.View(setup=order.setup, fps=15)) + weights.frame)
-    judge.send(messages.encode(orders.Evaluate(setup=order.setup, episodes=2, seed=1)))
+    viewer.send(messages.encode(commands.View(setup=order.setup, fps=15)) + weights.frame)
+    judge.send(messages.encode(commands.Evaluate(setup=order.setup, episodes=2, seed=1)))
     judge.send(weights.frame)
     again.send(messages.encode(job(algorithm, 1_000, resume=True)))
     await again.send_file("checkpoint.zip", file_of(heard, "checkpoint.zip"))

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.worker.sandbox import kernel
 from app.workers.local_worker import LocalWorker, Received, WorkerGoneError
 from app.workers.worker_process import boot_path
@@ -180,5 +180,5 @@ async def give_code(worker: LocalWorker, code: str) -> Received:
     """Send a person's environment to a worker, after it said that it is locked."""
     locked = await worker.start()
     assert "seccomp" in locked.layers
-    worker.send(messages.encode(orders.Describe(env_id="custom/attack-v1", env_code=code)))
+    worker.send(messages.encode(commands.Describe(env_id="custom/attack-v1", env_code=code)))
     return await worker.receive()

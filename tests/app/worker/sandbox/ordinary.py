@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.protocol import framing, messages, orders
+from app.protocol import commands, framing, messages
 from app.workers.worker_process import boot_path, worker_environment
 from tests.app.worker.sandbox.arena import MEMORY_MB, Outcomes, read
 
@@ -69,7 +69,7 @@ def bystander() -> Iterator[int]:
 def attack(python: Path, code: str) -> Outcomes:
     """Give code to a locked worker of an ordinary user."""
     worker = start_worker(python)
-    ask(worker, orders.Describe(env_id="custom/attack-v1", env_code=code))
+    ask(worker, commands.Describe(env_id="custom/attack-v1", env_code=code))
     return read(worker.communicate(timeout=60)[1].decode())
 
 
@@ -93,7 +93,7 @@ def start_worker(python: Path) -> subprocess.Popen[bytes]:
     return worker
 
 
-def ask(worker: subprocess.Popen[bytes], job: orders.Job) -> bytes:
+def ask(worker: subprocess.Popen[bytes], job: commands.Job) -> bytes:
     """Give the worker a job and return its answer."""
     assert worker.stdin is not None
     assert worker.stdout is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from app.catalog.environments.catalogue import CATALOGUE
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker
 from app.workers.pictures import receive_picture
 
@@ -16,7 +16,7 @@ async def test_one_of_each_family_is_made_played_and_drawn_behind_the_lock() -> 
     worker = LocalWorker(memory_mb=2_000)
     try:
         await worker.start()
-        worker.send(messages.encode(orders.Picture(env_ids=tuple(installed))))
+        worker.send(messages.encode(commands.Picture(env_ids=tuple(installed))))
         drawn = {env_id: len(await receive_picture(worker)) for env_id in installed}
     finally:
         worker.kill()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.core.tasks import Tasks
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
 from tests.app.worker.sandbox import arena
 from tests.app.worker.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
@@ -223,8 +223,8 @@ async def test_a_stranger_s_model_is_opened_inside_and_harms_nobody(
     canary.unlink()
 
     await worker.start()
-    setup = orders.Setup(env_id="CartPole-v1", algorithm="PPO", hyperparameters={})
-    job = orders.Train(setup=setup, total_timesteps=1, seed=1, n_envs=1, resume=True)
+    setup = commands.Setup(env_id="CartPole-v1", algorithm="PPO", hyperparameters={})
+    job = commands.Train(setup=setup, total_timesteps=1, seed=1, n_envs=1, resume=True)
     worker.send(messages.encode(job))
     checkpoint = BytesIO()
     with zipfile.ZipFile(checkpoint, "w") as archive:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.protocol import orders
+from app.protocol import commands
 from app.worker.sandbox import canary, seccomp
 from app.workers.sandbox_check import SandboxLevel, _level, check_sandbox
 from app.workers.worker_process import boot_path
@@ -79,7 +79,7 @@ def test_an_ordinary_user_s_worker_is_locked_in_as_well(tmp_path: Path) -> None:
     target = make_canary(tmp_path)
     ordinary.open_to_everybody(tmp_path)
     worker = ordinary.start_worker(python)
-    job = orders.CheckSandbox(canary=str(target), lab_pid=os.getpid(), memory_mb=MEMORY_MB)
+    job = commands.CheckSandbox(canary=str(target), lab_pid=os.getpid(), memory_mb=MEMORY_MB)
 
     doors = json.loads(ordinary.ask(worker, job))
     worker.communicate()
@@ -138,8 +138,8 @@ def test_a_film_can_be_made_behind_the_lock() -> None:
         "import app.protocol, app.worker;"
         "from app.worker.sandbox import lockdown;"
         "lockdown.lock_down(app.worker.__path__, memory_mb=3072);"
-        "import numpy as np; from app.worker.evaluation.mp4_writer import Film;"
-        "film = Film(25); [film.add(np.full((401, 601, 3), i, np.uint8)) for i in range(60)];"
+        "import numpy as np; from app.worker.evaluation.mp4_writer import Mp4Writer;"
+        "film = Mp4Writer(25); [film.add(np.full((401, 601, 3), i, np.uint8)) for i in range(60)];"
         "content = film.finish(); print(film.width, film.height, content[4:8], len(content) > 1000)"
     )
 

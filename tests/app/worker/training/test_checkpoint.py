@@ -16,7 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 from torch.utils._pytree import tree_map_only
 
-from app.protocol import orders
+from app.protocol import commands
 from app.protocol.engine import EngineWish
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.vectorized.pipeline import (
@@ -101,7 +101,7 @@ def setup_of(
     values: dict[str, Any],
     wrappers: dict[str, Any],
     engine: EngineWish = "sb3",
-) -> orders.Setup:
+) -> commands.Setup:
     request = RunRequest(
         env_id=env_id,
         algorithm=algorithm,
@@ -133,7 +133,7 @@ def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
     assert_brings_everything_back(setup, 2)
 
 
-def assert_brings_everything_back(setup: orders.Setup, n_envs: int) -> None:
+def assert_brings_everything_back(setup: commands.Setup, n_envs: int) -> None:
     # What ARS does between two checkpoints takes several episodes.
     steps = 420 if setup.algorithm == "ARS" else 240
     envs = make_training_envs(setup, n_envs)

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.protocol import messages, orders
+from app.protocol import commands, messages
 from app.workers.local_worker import LocalWorker, Received, Shown
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ class Trying:
 
     async def open(self, env_id: str, **wishes: Any) -> messages.Happened:
         job = {"seed": 3, "mode": "step", "draws": True, "makes_anew": False, **wishes}
-        self.worker.send(messages.encode(orders.TryOut(env_id=env_id, **job)))
+        self.worker.send(messages.encode(commands.TryOut(env_id=env_id, **job)))
         return await self.next()
 
     async def ask(self, kind: Any, **wishes: Any) -> messages.Happened:
@@ -65,7 +65,7 @@ def without_order(now: messages.Happened) -> dict[str, Any]:
 async def play(trying: Trying, env_id: str, actions: list[Any], **wishes: Any) -> list[Any]:
     moments = [await trying.open(env_id, **wishes)]
     for action in actions:
-        moments.append(await trying.ask(orders.Act, action=action))
+        moments.append(await trying.ask(commands.Act, action=action))
     return [without_order(moment) for moment in moments]
 
 
@@ -111,36 +111,36 @@ async def test_back_returns_exactly_and_again_in_a_later_episode(
 ) -> None:
     await trying.open(env_id, makes_anew=anew)
     for seed in (3, 11):
-        moments = [await trying.ask(orders.StartOver, seed=seed)]
+        moments = [await trying.ask(commands.StartOver, seed=seed)]
         for action in actions:
-            moments.append(await trying.ask(orders.Act, action=action))
+            moments.append(await trying.ask(commands.Act, action=action))
 
         for expected in reversed(moments[:-1]):
-            now = await trying.ask(orders.TakeBack)
+            now = await trying.ask(commands.TakeBack)
             assert without_order(now) == without_order(expected)
             assert now.is_exact
 
-    assert (await trying.ask(orders.TakeBack)).step == 0
+    assert (await trying.ask(commands.TakeBack)).step == 0
 
 
 async def test_after_going_back_the_same_action_leads_to_the_same_place(trying: Trying) -> None:
     await trying.open("LunarLander-v3")
     for _ in range(5):
-        await trying.ask(orders.Act, action=2)
-    forward = await trying.ask(orders.Act, action=1)
+        await trying.ask(commands.Act, action=2)
+    forward = await trying.ask(commands.Act, action=1)
 
-    await trying.ask(orders.TakeBack)
-    again = await trying.ask(orders.Act, action=1)
+    await trying.ask(commands.TakeBack)
+    again = await trying.ask(commands.Act, action=1)
 
     assert without_order(again) == without_order(forward)
 
 
 async def test_a_reset_begins_as_before_or_elsewhere(trying: Trying) -> None:
     first = await trying.open("CartPole-v1")
-    await trying.ask(orders.Act, action=1)
+    await trying.ask(commands.Act, action=1)
 
-    same = await trying.ask(orders.StartOver)
-    other = await trying.ask(orders.StartOver, seed=4)
+    same = await trying.ask(commands.StartOver)
+    other = await trying.ask(commands.StartOver, seed=4)
 
     assert same.observation == first.observation
     assert (other.seed, other.step, other.return_, other.action) == (4, 0, 0.0, None)
@@ -149,10 +149,10 @@ async def test_a_reset_begins_as_before_or_elsewhere(trying: Trying) -> None:
 
 async def test_random_actions_repeat_themselves_with_the_seed(trying: Trying) -> None:
     await trying.open("CartPole-v1")
-    first = [(await trying.ask(orders.Act)).action for _ in range(8)]
-    await trying.ask(orders.StartOver)
+    first = [(await trying.ask(commands.Act)).action for _ in range(8)]
+    await trying.ask(commands.StartOver)
 
-    again = [(await trying.ask(orders.Act)).action for _ in range(8)]
+    again = [(await trying.ask(commands.Act)).action for _ in range(8)]
 
     assert first == again
     assert set(first) == {0, 1}
@@ -161,9 +161,9 @@ async def test_random_actions_repeat_themselves_with_the_seed(trying: Trying) ->
 async def test_the_end_of_an_episode_is_told_and_nothing_comes_after_it(trying: Trying) -> None:
     now = await trying.open("CartPole-v1")
     while not now.terminated:
-        now = await trying.ask(orders.Act, action=1)
+        now = await trying.ask(commands.Act, action=1)
 
-    after = await trying.ask(orders.Act, action=1)
+    after = await trying.ask(commands.Act, action=1)
 
     assert after.step == now.step
     assert now.return_ == now.step
@@ -192,7 +192,7 @@ async def test_pixels_are_not_told_as_numbers(trying: Trying) -> None:
 async def test_what_cannot_be_drawn_can_be_stepped_through(trying: Trying) -> None:
     await trying.open("GaussianBandit-v0", draws=False)
 
-    now = await trying.ask(orders.Act, action=9)
+    now = await trying.ask(commands.Act, action=9)
 
     assert now.step == 1
     assert not any(isinstance(said, Shown) for said in trying.heard)
@@ -200,11 +200,11 @@ async def test_what_cannot_be_drawn_can_be_stepped_through(trying: Trying) -> No
 
 async def test_pictures_are_drawn_while_somebody_looks(trying: Trying) -> None:
     await trying.open("CartPole-v1")
-    await trying.ask(orders.Act, action=0)
-    await trying.ask(orders.Act, action=0)
+    await trying.ask(commands.Act, action=0)
+    await trying.ask(commands.Act, action=0)
     drawn = [said for said in trying.heard if isinstance(said, Shown)]
 
-    trying.worker.send(messages.encode(orders.Look(on=True)))
+    trying.worker.send(messages.encode(commands.Look(on=True)))
     picture = await trying.next_picture()
 
     assert [shown.header.step for shown in drawn] == [0]
@@ -223,10 +223,10 @@ async def test_a_random_agent_plays_one_episode_after_another(trying: Trying) ->
 
 async def test_a_game_waits_for_the_first_key_and_then_goes_on_by_itself(trying: Trying) -> None:
     await trying.open("MountainCar-v0", mode="play")
-    trying.worker.send(messages.encode(orders.Hold(actions=(1,), begins=False)))
-    waiting = await trying.ask(orders.Conduct, speed=0.5)
+    trying.worker.send(messages.encode(commands.Hold(actions=(1,), begins=False)))
+    waiting = await trying.ask(commands.Conduct, speed=0.5)
 
-    trying.worker.send(messages.encode(orders.Hold(actions=(2, 0), begins=True)))
+    trying.worker.send(messages.encode(commands.Hold(actions=(2, 0), begins=True)))
     moments = [await trying.next() for _ in range(4)]
 
     assert waiting.step == 0
@@ -236,12 +236,12 @@ async def test_a_game_waits_for_the_first_key_and_then_goes_on_by_itself(trying:
 
 async def test_a_game_ends_with_the_episode_and_begins_anew_on_request(trying: Trying) -> None:
     now = await trying.open("CartPole-v1", mode="play")
-    hold = messages.encode(orders.Hold(actions=(0,), begins=True))
+    hold = messages.encode(commands.Hold(actions=(0,), begins=True))
     trying.worker.send(hold)
     while not now.terminated:
         now = await trying.next()
 
-    again = await trying.ask(orders.StartOver, seed=8)
+    again = await trying.ask(commands.StartOver, seed=8)
     trying.worker.send(hold)
 
     assert (again.step, again.episode) == (0, 2)
