@@ -67,7 +67,7 @@ class Lab:
         self.accounts = Accounts(settings, self._storage, secret=secret)
         self._pool = WorkerPool(
             memory_mb=settings.worker_memory,
-            helpers=settings.viewers,
+            side_slots=settings.viewers,
         )
         self.environments = EnvironmentFinder(folder, self._pool)
         self.code = CodePolicy(

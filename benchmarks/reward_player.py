@@ -27,12 +27,12 @@ def _ready(env_id: str, reward: str, kind: str) -> Callable[[], float]:
     from app.protocol import commands
     from app.worker.envs.custom_reward import CustomReward
     from app.worker.envs.replayable import Replayable
-    from app.worker.envs.reward_functions import WrittenReward
+    from app.worker.envs.reward_functions import RewardFunction
     from app.worker.envs.vectorized.pipeline import make_wrapped
 
     setup = commands.Setup(env_id=env_id, algorithm="PPO", hyperparameters={})
     inner = make_wrapped(setup, setup.wrappers, counted=True)
-    written = WrittenReward(_REWARDS[reward])
+    written = RewardFunction(_REWARDS[reward])
     if kind == "function":
         return lambda: _time_function(inner, written)
     env = Replayable(inner) if kind == "bare" else CustomReward(inner, written)

@@ -22,7 +22,7 @@ from app.catalog.environments.catalogue import (
 from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
 from app.core.errors import CannotBeTrainedError, InputError, UnknownEnvironmentError
 from app.protocol import commands, messages
-from app.workers.local_worker import ProtocolError, Received, WorkerGoneError
+from app.workers.errors import JobError, JobFailedError
 from app.workers.pool import WorkerPool
 from storage.files.lab_folder import LabFolder
 
@@ -107,8 +107,8 @@ class EnvironmentFinder:
             # Another may have asked the same in the meantime.
             with suppress(UnknownEnvironmentError):
                 return get_environment(env_id, given)
-            if (refusal := self._refusals.get(env_id, given)) is not None:
-                _believe(env_id, refusal)
+            if (refused := self._refusals.get(env_id, given)) is not None:
+                raise _refusal(env_id, refused)
             return await self._learn_of(env_id, given)
 
     async def _learn_of(self, env_id: str, env_kwargs: dict[str, Any]) -> EnvSpec:
@@ -120,16 +120,19 @@ class EnvironmentFinder:
         return spec
 
     async def _ask(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.Described:
+        command = commands.Describe(env_id=env_id, env_kwargs=env_kwargs)
+        found: messages.Described | messages.NotDescribed
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                order = commands.Describe(env_id=env_id, env_kwargs=env_kwargs)
-                worker.send(messages.encode(order))
-                said = await worker.receive()
-                self._refusals.keep(env_id, env_kwargs, said)
-                return _believe(env_id, said)
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
-            reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
-            raise CannotBeTrainedError(env_id, f"the worker was lost, {reason}.") from error
+            async with self._pool.job(command, within_s=_WITHIN_S) as job:
+                found = await job.answer(messages.Described, messages.NotDescribed)
+        except JobFailedError as error:
+            found = messages.NotDescribed(is_known=True, why=str(error))
+        except JobError as error:
+            raise CannotBeTrainedError(env_id, f"the worker was lost, {error}.") from error
+        if isinstance(found, messages.Described):
+            return found
+        self._refusals.keep(env_id, env_kwargs, found)
+        raise _refusal(env_id, found)
 
 
 async def _no_refusal(_: str) -> str | None:
@@ -140,15 +143,13 @@ class _Refusals:
     """What workers said no to, for a short while: something may be installed meanwhile."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, str], tuple[float, Received]] = {}
+        self._said: dict[tuple[str, str], tuple[float, messages.NotDescribed]] = {}
 
-    def get(self, env_id: str, env_kwargs: dict[str, Any]) -> Received | None:
+    def get(self, env_id: str, env_kwargs: dict[str, Any]) -> messages.NotDescribed | None:
         until, said = self._said.get(self._key(env_id, env_kwargs), (0.0, None))
         return said if time.monotonic() < until else None
 
-    def keep(self, env_id: str, env_kwargs: dict[str, Any], said: Received) -> None:
-        if not isinstance(said, messages.NotDescribed | messages.Failed):
-            return
+    def keep(self, env_id: str, env_kwargs: dict[str, Any], said: messages.NotDescribed) -> None:
         if len(self._said) >= _MOST_REFUSED:
             self._said.pop(next(iter(self._said)))
         until = time.monotonic() + _REFUSED_FOR_S
@@ -190,16 +191,10 @@ def _is_outdated(env_id: str) -> bool:
     return version.isdecimal() and name in known
 
 
-def _believe(env_id: str, said: Received) -> messages.Described:
-    match said:
-        case messages.Described():
-            return said
-        case messages.NotDescribed(is_known=True, why=why) | messages.Failed(reason=why):
-            raise CannotBeTrainedError(env_id, why)
-        case messages.NotDescribed():
-            raise UnknownEnvironmentError(env_id, installed_ids())
-        case other:
-            raise ProtocolError(f"{type(other).__name__} instead of a description")
+def _refusal(env_id: str, found: messages.NotDescribed) -> InputError:
+    if found.is_known:
+        return CannotBeTrainedError(env_id, found.why)
+    return UnknownEnvironmentError(env_id, installed_ids())
 
 
 def spec_of(env_id: str, found: messages.Described) -> EnvSpec:

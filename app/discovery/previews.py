@@ -7,10 +7,9 @@ from http import HTTPStatus
 from pathlib import Path
 
 from app.core.tasks import Tasks
-from app.protocol import commands, messages
-from app.workers.local_worker import ProtocolError, WorkerGoneError
-from app.workers.pictures import receive_picture
-from app.workers.pool import WorkerPool
+from app.protocol import commands
+from app.workers.errors import JobError
+from app.workers.pool import LARGEST_PICTURE, WorkerPool
 from storage.errors import LabError
 from storage.files.lab_folder import LabFolder
 
@@ -81,12 +80,13 @@ class Previews:
 
     async def _draw(self, env_ids: Sequence[str]) -> None:
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                worker.send(messages.encode(commands.Picture(env_ids=tuple(env_ids))))
+            command = commands.Picture(env_ids=tuple(env_ids))
+            async with self._pool.job(command, within_s=_WITHIN_S) as job:
                 for env_id in env_ids:
-                    await self._keep(env_id, await receive_picture(worker))
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
-            raise PreviewError(str(error) or "the worker was lost") from error
+                    picture = await job.file("preview.png", at_most=LARGEST_PICTURE)
+                    await self._keep(env_id, picture)
+        except JobError as error:
+            raise PreviewError(str(error)) from error
 
     async def _keep(self, env_id: str, content: bytes) -> None:
         await asyncio.to_thread(self._folder.save_preview, env_id, content)

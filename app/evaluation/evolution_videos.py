@@ -13,7 +13,9 @@ from app.evaluation.register import EvaluationRegister, UnderWay
 from app.protocol import commands, messages
 from app.runs.execution.time_machine import CLIP_SECONDS, Clip
 from app.runs.service import RunService
-from app.workers.local_worker import LocalWorker, Piece, ProtocolError
+from app.workers.errors import ProtocolError
+from app.workers.job import Job
+from app.workers.local_worker import Piece
 from app.workers.pool import WorkerPool
 from app.workers.video import Filmed
 from storage.errors import WrongStateError
@@ -53,7 +55,7 @@ class Evolutions:
 
     async def _follow(self, known: UnderWay) -> None:
         try:
-            async with self._pool.helpers.for_a_test():
+            async with self._pool.side_slots.for_a_test():
                 await self._make(known)
         except Exception as error:  # noqa: BLE001 - it always ends with a reason
             await fail(self._trainer, self._register, known, error)
@@ -67,15 +69,9 @@ class Evolutions:
             started_at=datetime.now(UTC),
             episodes=len(clips),
         )
-        worker = await self._pool.start()
-        try:
-            worker.be_patient()
-            worker.send(messages.encode(_order(clips)))
-            await worker.send_file("clips.bin", content)
-            filmed = await _listen(worker)
-        finally:
-            worker.kill()
-            await worker.wait()
+        command, file = _command(clips), ("clips.bin", content)
+        async with self._pool.job(command, file=file, patient=True) as job:
+            filmed = await _receive_video(job)
         summary = replace(known.evaluation, played=len(clips), timesteps=clips[-1].timesteps)
 
         async def tell(_: Evaluation) -> None:
@@ -95,27 +91,20 @@ class Evolutions:
         return clips, await asyncio.to_thread(read)
 
 
-async def _listen(worker: LocalWorker) -> Filmed:
+async def _receive_video(job: Job) -> Filmed:
     filmed = Filmed()
     while True:
-        async with asyncio.timeout(_PER_CLIP_S):
-            said = await worker.receive()
-        match said:
-            case messages.Alive():
-                pass
-            case messages.Filmed() if said.fps > 0:
-                filmed.said = said
-            case Piece(header=header):
-                filmed.take(said)
-                if header.last:
+        match received := await job.next(within_s=_PER_CLIP_S):
+            case messages.Filmed() if received.fps > 0:
+                filmed.said = received
+            case Piece():
+                if filmed.take(received):
                     return filmed
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
             case _:
-                raise ProtocolError(f"{type(said).__name__} instead of a video")
+                raise ProtocolError(f"{type(received).__name__} instead of a video")
 
 
-def _order(clips: Sequence[Clip]) -> commands.Evolve:
+def _command(clips: Sequence[Clip]) -> commands.Evolve:
     return commands.Evolve(
         captions=tuple(_caption(clip) for clip in clips),
         seconds=min(CLIP_SECONDS, _SECONDS / len(clips)),

@@ -8,7 +8,7 @@ from app.evaluation.evaluation import Evaluation, EvaluationStatus
 from app.evaluation.register import EvaluationRegister, UnderWay
 from app.protocol.user_code import UserCodeError
 from app.runs.service import RunService
-from app.workers.local_worker import ProtocolError, WorkerGoneError
+from app.workers.errors import JobError, WorkerGoneError
 from storage.errors import RunNotFoundError, WrongStateError
 from storage.records.runs import EventLevel
 
@@ -35,11 +35,7 @@ def _reason(error: Exception) -> str:
     match error:
         case WorkerGoneError() if str(error) == str(WorkerGoneError()):
             return "The worker ended without a word; something killed it, or its run ended."
-        case WorkerGoneError():
-            return f"The worker could not play to the end: {error}."
-        case TimeoutError():
-            return "The worker took too long."
-        case ProtocolError():
+        case JobError():
             return f"The worker could not play to the end: {error}."
         case OSError():
             reason = error.strerror or type(error).__name__

@@ -151,7 +151,7 @@ class Evaluations:
     async def _follow(self, known: UnderWay, *, judging: EvaluationOptions, told: _Told) -> None:
         """Bring an evaluation to its end, whatever that is."""
         try:
-            async with self._turns[known.evaluation.run_id], self._pool.helpers.for_a_test():
+            async with self._turns[known.evaluation.run_id], self._pool.side_slots.for_a_test():
                 await self._play(known, judging, told)
         except Exception as error:  # noqa: BLE001 - it always ends with a reason
             await fail(self._trainer, self.register, known, error)
@@ -161,20 +161,15 @@ class Evaluations:
         config = RunConfig.model_validate(run.config)
         feed = await self._trainer.feed(run.id)
         policy = await take_policy(self._trainer, run, judging.checkpoint)
-        worker = await self._pool.start()
-        try:
-            worker.be_patient()
+        command = _command(judging, config)
+        async with self._pool.job(command, patient=True) as job:
             await self._begin(known, policy.timesteps, config.wrappers.disturbances)
-            hear = partial(self._progress, known, told)
-            performance = EpisodePlayer(worker, feed.frames, hear)
-            said = await performance.run(_order(judging, config), policy.frame)
-        finally:
-            worker.kill()
-            await worker.wait()
+            player = EpisodePlayer(job, feed.frames, partial(self._progress, known, told))
+            said = await player.run(command, policy.frame)
         summary = await asyncio.to_thread(summarise, known.evaluation, said)
         if judging.record and not config.environment.renders:
             summary = replace(summary, video_note=_NOT_DRAWN)
-        await self.register.complete(known, summary, performance.filmed, self._tell_completed)
+        await self.register.complete(known, summary, player.filmed, self._tell_completed)
 
     async def _tell_completed(self, found: Evaluation) -> None:
         data = {"evaluation": found.id, "mean_return": found.mean_return}
@@ -228,7 +223,7 @@ class Evaluations:
         await self._trainer.tell(found.run_id, "recording_completed", text)
 
 
-def _order(judging: EvaluationOptions, config: RunConfig) -> commands.Evaluate:
+def _command(judging: EvaluationOptions, config: RunConfig) -> commands.Evaluate:
     renders = config.environment.renders
     return commands.Evaluate(
         setup=config.setup(),

@@ -294,6 +294,14 @@ Job = (
 )
 Command = Job | Order | Watch | Film | HandOut | Pause | Change | Judged | Stop
 
+
+def brings_code(job: Command) -> bool:
+    """Whether a job runs code that a user wrote."""
+    setup = getattr(job, "setup", job)
+    wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
+    return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))
+
+
 _COMMANDS = msgspec.json.Decoder(Command)
 
 

@@ -9,7 +9,7 @@ from app.run_config.config import MAX_NAME, MAX_TIMESTEPS, Name, RewardCode, Run
 from app.run_config.repeating import request_like
 from app.runs.execution.policy_snapshots import weights_of
 from app.runs.service import RunService
-from app.workers.local_worker import WorkerGoneError
+from app.workers.errors import WorkerGoneError
 from storage.errors import WrongStateError
 from storage.records.runs import RunRecord
 

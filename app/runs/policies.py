@@ -7,7 +7,7 @@ from pathlib import Path
 from app.core.errors import InputError, short
 from app.protocol import messages
 from app.runs.service import RunService
-from app.workers.local_worker import WorkerGoneError
+from app.workers.errors import WorkerGoneError
 from storage.errors import WrongStateError
 from storage.files.run_folder import RunFolder
 from storage.records.runs import RunRecord

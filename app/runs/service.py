@@ -34,7 +34,8 @@ from app.runs.state.endings import goes_on_from
 from app.runs.state.feed import RunFeed
 from app.runs.state.journal import Journal
 from app.runs.trash import Trash
-from app.workers.local_worker import HandedOut, WorkerGoneError
+from app.workers.errors import WorkerGoneError
+from app.workers.local_worker import HandedOut
 from app.workers.pool import WorkerPool
 from app.workers.video import Filmed
 from storage.database import events, runs
@@ -86,7 +87,7 @@ class RunService:
         self._shelf = CurveShelf()
         self._trash = Trash(folder, storage)
         self._auto_resume = settings.auto_resume
-        self.side_slots = pool.helpers
+        self.side_slots = pool.side_slots
         """Places for workers beside training: whoever shows, judges or tries something out."""
         self.time_machine = TimeMachine(
             self._journal, folder, storage, pool, self.code_refusal, kept=settings.clips

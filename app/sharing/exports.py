@@ -13,9 +13,9 @@ from app.protocol import commands
 from app.run_config.config import RunConfig
 from app.runs.policies import check_code
 from app.runs.service import RunService
-from app.sharing.asking import NO_ANSWER, make_file
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
+from app.workers.errors import JobError, JobRefusedError
 from app.workers.pool import WorkerPool
 from storage.errors import WrongStateError
 from storage.files.lab_folder import LabFolder
@@ -24,6 +24,8 @@ from storage.metrics import metrics
 from storage.records.runs import RunRecord
 
 _LINES_AT_ONCE = 500
+_WITHIN_S = 120.0
+_LARGEST = 256 << 20
 
 
 class Exports:
@@ -48,14 +50,19 @@ class Exports:
         """
         await check_code(self._trainer, run)
         weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
-        order = commands.Export(setup=RunConfig.model_validate(run.config).setup())
+        command = commands.Export(setup=RunConfig.model_validate(run.config).setup())
         try:
-            content = await make_file(
-                self._pool, order, ("policy.pt", weights), "policy.onnx", field="format"
-            )
-        except NO_ANSWER as error:
-            reason = str(error) or "it took too long"
-            raise InputError(f"The policy could not be exported: {reason}.") from error
+            async with self._pool.job(
+                command,
+                file=("policy.pt", weights),
+                slot=self._pool.side_slots.for_a_test(),
+                within_s=_WITHIN_S,
+            ) as job:
+                content = await job.file("policy.onnx", at_most=_LARGEST)
+        except JobRefusedError as error:
+            raise InputError(str(error), field="format") from error
+        except JobError as error:
+            raise InputError(f"The policy could not be exported: {error}.") from error
         return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
 
 

@@ -4,8 +4,8 @@ The web process moves its bytes and never looks inside; locked workers do.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +19,19 @@ from app.protocol import commands, messages
 from app.run_config.config import RunConfig, RunRequest
 from app.runs.service import RunService
 from app.sharing import hub
-from app.sharing.asking import NO_ANSWER, examine, make_file
 from app.sharing.hub_orders import Failed, Pull, Pulled
 from app.sharing.publishing import Wish
+from app.workers.errors import JobError, JobRefusedError
+from app.workers.job import Job
 from app.workers.pool import WorkerPool
 from storage.database import runs
 from storage.database.database import in_one_step
 from storage.files.lab_folder import Arrival, LabFolder
 from storage.files.run_folder import RunFolder
 from storage.records.runs import RunRecord, RunStatus
+
+_WITHIN_S = 120.0
+_LARGEST = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +98,9 @@ class Pulls:
         config = await self._config(wish, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
         scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
-        adoption = commands.Adopt(setup=config.setup(), model_size=len(model))
-        sent: tuple[messages.FileName, bytes] = ("model.zip", model + scaling)
-        with _openable():
-            policy = await make_file(self._pool, adoption, sent, "policy.pt", field="repo_id")
+        command = commands.Adopt(setup=config.setup(), model_size=len(model))
+        async with self._opened(command, model + scaling) as job:
+            policy = await job.file("policy.pt", at_most=_LARGEST)
         values = {
             "name": wish.repo_id[:200],
             "env_id": config.env_id,
@@ -117,8 +120,8 @@ class Pulls:
                 f"{wish.repo_id} doesn't say which environment it plays. Name it.", field="env_id"
             )
         model = await asyncio.to_thread(files.model.read_bytes)
-        with _openable():
-            said = await examine(self._pool, model, field="repo_id")
+        async with self._opened(commands.Examine(), model) as job:
+            said = await job.answer(messages.Examined)
         scaling = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
         await self._environments.find(env_id, {})
         request = RunRequest(
@@ -135,15 +138,24 @@ class Pulls:
         )
         return RunConfig.from_request(request)
 
-
-@contextmanager
-def _openable() -> Iterator[None]:
-    """Say so if a worker comes to no end with a model."""
-    try:
-        yield
-    except NO_ANSWER as error:
-        reason = str(error) or "it took too long"
-        raise InputError(f"The model can't be opened: {reason}.", field="repo_id") from error
+    @asynccontextmanager
+    async def _opened(
+        self, command: commands.Adopt | commands.Examine, model: bytes
+    ) -> AsyncIterator[Job]:
+        """Have a worker open a model; say so if it refuses or comes to no end with it."""
+        try:
+            async with self._pool.job(
+                command,
+                file=("model.zip", model),
+                slot=self._pool.side_slots.for_a_test(),
+                within_s=_WITHIN_S,
+            ) as job:
+                yield job
+        except JobRefusedError as error:
+            raise InputError(str(error), field="repo_id") from error
+        except JobError as error:
+            text = f"The model can't be opened: {error}."
+            raise InputError(text, field="repo_id") from error
 
 
 def _content(path: Path) -> bytes:

@@ -14,6 +14,7 @@ import psutil
 from app.core.tasks import Tasks
 from app.protocol import commands, framing, messages
 from app.protocol.pipe import file_frames
+from app.workers.errors import ProtocolError, WorkerGoneError
 from app.workers.worker_process import ForkError, WorkerProcess, start_process
 
 FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
@@ -65,17 +66,6 @@ class HandedOut:
 
 
 Received = messages.FromWorker | Shown | Piece | HandedOut
-
-
-class WorkerGoneError(Exception):
-    """The worker closed its line without a goodbye."""
-
-    def __init__(self, how: str = "it ended without a word") -> None:
-        super().__init__(how)
-
-
-class ProtocolError(Exception):
-    """The worker said something that no honest worker says."""
 
 
 class LocalWorker:

@@ -8,7 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.protocol import commands, messages
-from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.errors import ProtocolError, WorkerGoneError
+from app.workers.local_worker import LocalWorker
 
 _MEMORY_MB = 512
 _WITHIN_S = 120.0

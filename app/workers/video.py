@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from app.protocol import messages
-from app.workers.local_worker import Piece, ProtocolError
+from app.workers.errors import ProtocolError
+from app.workers.job import Pieces
+from app.workers.local_worker import Piece
 
 LARGEST_VIDEO = 64 << 20
 LARGEST_REPLAY = 16 << 20
@@ -35,12 +37,17 @@ class Video:
 class Filmed:
     """A video and what is known of it."""
 
-    content: bytearray = field(default_factory=bytearray)
     said: messages.Filmed | None = None
-    replay: bytearray = field(default_factory=bytearray)
-    """What the policy saw and did, step by step; read before it is stored."""
     played: messages.Played | None = None
     """What the episode brought, where it is a single one."""
+    _film: Pieces = field(default_factory=lambda: Pieces("video.mp4", at_most=LARGEST_VIDEO))
+    _replay: Pieces = field(default_factory=lambda: Pieces("replay.json", at_most=LARGEST_REPLAY))
+    """What the policy saw and did, step by step; read before it is stored."""
+
+    @property
+    def content(self) -> bytearray:
+        """The video, as much of it as there is."""
+        return self._film.content
 
     @property
     def video(self) -> Video | None:
@@ -56,27 +63,21 @@ class Filmed:
             is_cut=self.said.is_cut,
         )
 
-    def take(self, piece: Piece) -> None:
-        """Add a part of the file.
+    def take(self, piece: Piece) -> bool:
+        """Add a part of a file and return whether it was the last one.
 
         Raises:
             ProtocolError: if it is another file, or too large.
         """
-        files = {
-            "video.mp4": (self.content, LARGEST_VIDEO),
-            "replay.json": (self.replay, LARGEST_REPLAY),
-        }
-        if piece.header.name not in files or self.said is None:
+        if self.said is None:
             raise ProtocolError(f"an unexpected file {piece.header.name}")
-        content, most = files[piece.header.name]
-        content += piece.content
-        if len(content) > most:
-            raise ProtocolError(f"{piece.header.name} with more than {most >> 20} MB")
+        pieces = self._replay if piece.header.name == "replay.json" else self._film
+        return pieces.take(piece)
 
     def checked_replay(self) -> bytes:
         """Return the steps, packed for the disk; nothing if they aren't what they should be."""
         try:
-            _REPLAYS.decode(bytes(self.replay))
+            _REPLAYS.decode(bytes(self._replay.content))
         except msgspec.MsgspecError:
             return b""
-        return gzip.compress(bytes(self.replay), compresslevel=6)
+        return gzip.compress(bytes(self._replay.content), compresslevel=6)

@@ -8,10 +8,9 @@ from app.accounts.limits.attempts import Attempts
 from app.accounts.users.profiles import Profiles
 from app.accounts.visitors import Visitor
 from app.core.errors import InputError
-from app.protocol import commands, messages
-from app.workers.local_worker import ProtocolError, WorkerGoneError
-from app.workers.pictures import receive_picture
-from app.workers.pool import WorkerPool
+from app.protocol import commands
+from app.workers.errors import JobError
+from app.workers.pool import LARGEST_PICTURE, WorkerPool
 from storage.files.lab_folder import LabFolder
 from storage.records.accounts import PersonRecord
 
@@ -65,11 +64,10 @@ class Avatars:
 
     async def _shrink(self, content: bytes) -> bytes:
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.started() as worker:
-                worker.send(messages.encode(commands.Shrink(side=_SIDE)))
-                await worker.send_file("avatar.png", content)
-                return await receive_picture(worker)
-        except (WorkerGoneError, ProtocolError, TimeoutError):
+            command, file = commands.Shrink(side=_SIDE), ("avatar.png", content)
+            async with self._pool.job(command, file=file, within_s=_WITHIN_S) as job:
+                return await job.file("avatar.png", at_most=LARGEST_PICTURE)
+        except JobError:
             raise InputError(
                 "This can't be read as a picture. Send a PNG, JPEG, WebP or GIF.", field="avatar"
             ) from None

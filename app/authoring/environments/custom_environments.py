@@ -25,10 +25,8 @@ from app.core.events import Event
 from app.discovery.environment_finder import EnvironmentFinder, spec_of
 from app.protocol import commands, messages
 from app.protocol.user_code import UserCodeError
-from app.workers.hanging import receive_unless_hanging
-from app.workers.local_worker import ProtocolError, WorkerGoneError
-from app.workers.pictures import receive_picture
-from app.workers.pool import WorkerPool
+from app.workers.errors import JobError, JobFailedError, NoWorkerError, TooLongError
+from app.workers.pool import LARGEST_PICTURE, WorkerPool
 from storage.files.lab_folder import LabFolder
 from storage.records.runs import Visibility
 
@@ -256,30 +254,24 @@ class CustomEnvironments:
         if not code.strip() or len(code) > LONGEST_CODE:
             raise InputError(f"code must have 1 to {LONGEST_CODE:,} characters.", field="code")
         self._attempts.add(visitor.person.id if visitor.person else "", what="checks")
-        order = commands.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
+        command = commands.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
+        slot = self._pool.side_slots.for_a_test()
         try:
-            async with asyncio.timeout(_WITHIN_S), self._pool.helpers.for_a_test():
-                return await self._ask(order)
-        except TimeoutError:
-            return _one_error(
-                f"The check took longer than {_WITHIN_S:g} s. Make a step faster."
-            ), None
+            async with self._pool.job(command, slot=slot, within_s=_WITHIN_S) as job:
+                found = await job.answer(messages.Inspected)
+                if not found.has_picture:
+                    return found, None
+                return found, await job.file("preview.png", at_most=LARGEST_PICTURE)
+        except TooLongError as error:
+            return _one_error(f"The check was ended: {error}. Make a step faster."), None
         except UserCodeError as error:
             return _one_error(f"{error}.", error.line), None
-        except (WorkerGoneError, ProtocolError) as error:
+        except JobFailedError as error:
+            return _one_error(str(error), error.line), None
+        except NoWorkerError as error:
+            raise NotNowError(f"There is no worker for the check ({error}).") from error
+        except JobError as error:
             return _one_error(f"The check came to no end: {error}."), None
-        except OSError as error:
-            raise NotNowError(f"There is no worker for the check ({error.strerror}).") from error
-
-    async def _ask(self, order: commands.Inspect) -> tuple[messages.Inspected, bytes | None]:
-        async with self._pool.started() as worker:
-            worker.send(messages.encode(order))
-            said = await receive_unless_hanging(worker)
-            if isinstance(said, messages.Failed):
-                return _one_error(said.reason, said.line), None
-            if not isinstance(said, messages.Inspected):
-                raise ProtocolError(f"{type(said).__name__} instead of findings")
-            return said, await receive_picture(worker) if said.has_picture else None
 
     async def _add(
         self,

@@ -5,16 +5,17 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from app.authoring.rewards.errors import CannotCheckError
 from app.catalog.environments.spec import EnvSpec
-from app.protocol import commands, messages
-from app.workers.local_worker import LocalWorker, Piece, ProtocolError, WorkerGoneError
+from app.protocol import commands
+from app.protocol.user_code import UserCodeError
+from app.workers.errors import JobError
 from app.workers.pool import WorkerPool
 from storage.files.lab_folder import LabFolder
 
-FILE = "transitions.npz"
+FILE: Final = "transitions.npz"
 
 _FORMAT = 1
 """Counted up when episodes are recorded in another way, so that old ones aren't used."""
@@ -62,42 +63,19 @@ class Recordings:
         return await asyncio.to_thread(self._folder.read_transitions, key)
 
     async def _record(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bytes:
-        worker: LocalWorker | None = None
-        order = commands.Record(
+        command = commands.Record(
             env_id=spec.id,
             env_kwargs=dict(env_kwargs),
             action_labels=spec.action_labels,
             env_code=spec.code,
         )
         try:
-            async with asyncio.timeout(_WITHIN_S):
-                worker = await self._pool.start()
-                worker.send(messages.encode(order))
-                return await _receive(worker)
-        except (WorkerGoneError, ProtocolError, TimeoutError, OSError) as error:
-            reason = str(error) or f"it took longer than {_WITHIN_S:g} s"
+            async with self._pool.job(command, within_s=_WITHIN_S) as job:
+                return await job.file(FILE, at_most=_LARGEST)
+        except (JobError, UserCodeError) as error:
+            reason = str(error).rstrip(".")
             text = f"No episodes of {spec.name} could be recorded: {reason}."
             raise CannotCheckError(text) from error
-        finally:
-            if worker is not None:
-                worker.kill()
-                await worker.wait()
-
-
-async def _receive(worker: LocalWorker) -> bytes:
-    content = bytearray()
-    while True:
-        match await worker.receive():
-            case Piece(header=header, content=piece) if header.name == FILE:
-                content += piece
-                if len(content) > _LARGEST:
-                    raise ProtocolError("a recording larger than any")
-                if header.last:
-                    return bytes(content)
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason.rstrip("."))
-            case other:
-                raise ProtocolError(f"{type(other).__name__} instead of a recording")
 
 
 def _key(spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> str:

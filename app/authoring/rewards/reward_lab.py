@@ -44,7 +44,7 @@ class RewardLab:
         self.recordings = Recordings(folder, pool)
         self.versions = RewardVersions(folder)
         self._dry_run = DryRun(pool)
-        self._places = pool.helpers
+        self._places = pool.side_slots
         self._environments = environments
         self._policy = policy
         self._turns: dict[str, asyncio.Lock] = {}

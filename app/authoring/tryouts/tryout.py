@@ -17,9 +17,12 @@ from app.core.events import Event
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
 from app.protocol.commands import TryoutMode
+from app.protocol.user_code import UserCodeError
 from app.run_config.config import MAX_SEED
 from app.runs.state.frames import FrameHub
-from app.workers.local_worker import LocalWorker, ProtocolError, Shown, WorkerGoneError
+from app.workers.errors import JobError, ProtocolError, TooLongError
+from app.workers.job import Job
+from app.workers.local_worker import Shown
 
 SPEEDS = (1.0, 0.5, 0.25)
 """Parts of its own speed that an environment can be played at."""
@@ -41,9 +44,7 @@ def any_seed() -> int:
 class Tryout:
     """Passes orders on to a worker and keeps what it says."""
 
-    def __init__(
-        self, spec: EnvSpec, worker: LocalWorker, *, mode: TryoutMode, silence_s: float
-    ) -> None:
+    def __init__(self, spec: EnvSpec, job: Job, *, mode: TryoutMode, silence_s: float) -> None:
         self.id = uuid4().hex
         self.spec = spec
         self.mode = mode
@@ -63,26 +64,25 @@ class Tryout:
         self.now: messages.Happened
         self.space: ActionSpace
         self.draws: bool
-        self._worker = worker
+        self._job = job
         self._silence_s = silence_s
         self._has_begun, self._is_waiting_for_key, self._orders = False, True, 0
         self._carried_out = asyncio.Condition()
         self._used_at = self._looked_at = time.monotonic()
         self._tasks = Tasks()
 
-    async def open(self, order: commands.TryOut) -> None:
+    async def open(self, command: commands.TryOut) -> None:
         """Wait until the environment stands at the beginning of its first episode.
 
         Raises:
             TryoutEndedError: if it doesn't get there.
         """
-        self._worker.be_patient()
-        self._worker.send(messages.encode(order))
+        self._job.worker.send(messages.encode(command))
         try:
             async with asyncio.timeout(_OPEN_WITHIN_S):
                 while not self._has_begun:
-                    await self._take(await self._worker.receive())
-        except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+                    await self._take(await self._job.next())
+        except (JobError, UserCodeError, TimeoutError) as error:
             reason = str(error) or f"it took longer than {_OPEN_WITHIN_S:g} s"
             raise TryoutEndedError(_sentence(self.spec, reason)) from error
         self._tasks.start(self._listen(), name=f"listen to tryout {self.id}")
@@ -187,8 +187,8 @@ class Tryout:
         """End the worker; nothing more can be asked for."""
         self._note_end(why)
         await self._tasks.cancel()
-        self._worker.kill()
-        await self._worker.wait()
+        self._job.worker.kill()
+        await self._job.worker.wait()
 
     def end_soon(self, why: str) -> None:
         """Let nothing more happen; whoever looks after it ends the worker."""
@@ -199,7 +199,7 @@ class Tryout:
             raise TryoutEndedError(self.why_ended)
 
     def _send(self, order: commands.Order) -> None:
-        self._worker.send(messages.encode(order))
+        self._job.worker.send(messages.encode(order))
 
     async def _ask(self, kind: "_Order", **wishes: object) -> messages.Happened:
         """Give an order and wait until it was carried out."""
@@ -221,15 +221,13 @@ class Tryout:
         """Take what the worker says until it is gone."""
         try:
             while True:
-                async with asyncio.timeout(self._silence_s if self._goes_by_itself else None):
-                    await self._take(await self._worker.receive())
-        except WorkerGoneError as error:
-            reason = str(error)
-        except ProtocolError as error:
-            reason = str(error)
-        except TimeoutError:
+                within_s = self._silence_s if self._goes_by_itself else None
+                await self._take(await self._job.next(within_s=within_s))
+        except TooLongError:
             reason = f"it didn't go on within {self._silence_s:g} s"
-        self._worker.kill()
+        except (JobError, UserCodeError) as error:
+            reason = str(error)
+        self._job.worker.kill()
         await self._fail(reason)
 
     @property
@@ -258,11 +256,11 @@ class Tryout:
             case messages.PlayedAtRandom(returns=returns):
                 self.on_random_returns(returns)
             case _:
-                raise ProtocolError(_reason(said))
+                raise ProtocolError(f"it sent {type(said).__name__}, which makes no sense here")
 
     async def _fail(self, reason: str) -> None:
         _log.warning("Trying %s out ended: %s", self.spec.id, reason)
-        self._worker.kill()
+        self._job.worker.kill()
         self._note_end(_sentence(self.spec, reason))
         async with self._carried_out:
             self._carried_out.notify_all()
@@ -278,12 +276,6 @@ class Tryout:
         self._looked_at = time.monotonic()
         if not self.why_ended:
             self._send(commands.Look(on=self.frames.viewers > 0))
-
-
-def _reason(said: object) -> str:
-    if isinstance(said, messages.Failed):
-        return said.reason
-    return f"it said {type(said).__name__}, which makes no sense here"
 
 
 def _sentence(spec: EnvSpec, reason: str) -> str:

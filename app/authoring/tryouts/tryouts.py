@@ -17,7 +17,8 @@ from app.core.tasks import Tasks
 from app.discovery.environment_finder import EnvironmentFinder
 from app.protocol import commands, messages
 from app.protocol.commands import TryoutMode
-from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.errors import NoWorkerError
+from app.workers.job import Job
 from app.workers.pool import WorkerPool
 
 IDLE_S = 120.0
@@ -189,11 +190,8 @@ class Tryouts:
             del self._of_each[owner]
 
     async def _open_one(self, spec: EnvSpec, mode: TryoutMode, seed: int) -> Tryout:
-        worker = await self._take_worker()
-        tryout = Tryout(spec, worker, mode=mode, silence_s=self._silence_s)
-        tryout.on_random_returns = lambda returns: self._note_random(spec, returns)
         known = await self.random_scores.get(spec.id)
-        order = commands.TryOut(
+        command = commands.TryOut(
             env_id=spec.id,
             seed=seed,
             mode=mode,
@@ -203,17 +201,17 @@ class Tryouts:
             env_code=spec.code,
         )
         try:
-            await tryout.open(order)
+            worker = await self._pool.start(patient=True)
+        except NoWorkerError as error:
+            raise TryoutEndedError(f"The worker could not be started: {error}.") from error
+        tryout = Tryout(spec, Job(worker, command), mode=mode, silence_s=self._silence_s)
+        tryout.on_random_returns = lambda returns: self._note_random(spec, returns)
+        try:
+            await tryout.open(command)
         except BaseException:
             await tryout.close()
             raise
         return tryout
-
-    async def _take_worker(self) -> LocalWorker:
-        try:
-            return await self._pool.start()
-        except (WorkerGoneError, ProtocolError, OSError) as error:
-            raise TryoutEndedError(f"The worker could not be started: {error}.") from error
 
     async def _look_after(self, tryout: Tryout) -> None:
         """Note what random episodes are worth, and end the tryout when it is time."""

@@ -4,7 +4,8 @@ import asyncio
 from collections import deque
 
 from app.protocol import messages
-from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.errors import ProtocolError, WorkerGoneError
+from app.workers.local_worker import LocalWorker
 
 
 class ChangeRequests:

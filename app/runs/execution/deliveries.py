@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from app.core.storage_thread import StorageThread
 from app.protocol import messages
 from app.runs.state.feed import RunFeed
-from app.workers.local_worker import Piece, ProtocolError
+from app.workers.errors import ProtocolError
+from app.workers.local_worker import Piece
 from storage.files.atomic import write_atomically
 from storage.files.run_folder import RunFolder
 

@@ -6,16 +6,12 @@ import time
 
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
+from app.protocol.user_code import UserCodeError
 from app.run_config.config import RunConfig
 from app.runs.state.feed import RunFeed
-from app.workers.local_worker import (
-    LocalWorker,
-    Piece,
-    ProtocolError,
-    Received,
-    Shown,
-    WorkerGoneError,
-)
+from app.workers.errors import JobError, WorkerGoneError
+from app.workers.job import Job
+from app.workers.local_worker import LocalWorker, Piece, Received, Shown
 from app.workers.pool import WorkerPool
 from app.workers.side_slots import SideSlots
 from app.workers.video import Filmed
@@ -57,7 +53,6 @@ class LiveView:
         self._viewer: LocalWorker | None = None
         self._is_paused = False
         self._gave_way = False
-        self._giving_way: asyncio.Task[None] | None = None
         self._film: asyncio.Future[Filmed] | None = None
         self._filmed = Filmed()
         self._weights: bytes | None = None
@@ -115,15 +110,19 @@ class LiveView:
             self._trainer.send(messages.encode(commands.Watch(on=True)))
             try:
                 await self._has_weights.wait()
-                self._viewer = await self._pool.start()
-                self._viewer.be_patient()
-                self._giving_way = self._tasks.start(self._give_way(), name="give way")
-                await self._pass_on_pictures(self._viewer)
-            except (WorkerGoneError, ProtocolError, TimeoutError) as error:
+                command = commands.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND)
+                async with self._pool.job(command, patient=True) as job:
+                    self._viewer = job.worker
+                    giving_way = self._tasks.start(self._give_way(job.worker), name="give way")
+                    try:
+                        await self._pass_on_pictures(job)
+                    finally:
+                        giving_way.cancel()
+                        self._viewer = None
+            except (JobError, UserCodeError) as error:
                 self._ended_early(error)
             finally:
                 self._trainer.send(messages.encode(commands.Watch(on=False)))
-                await self._end_viewer()
 
     def _ended_early(self, error: Exception) -> None:
         note = _GIVES_WAY if self._gave_way else "The live view failed; it is tried again."
@@ -133,31 +132,25 @@ class LiveView:
         self._feed.set_live_note(note)
         self._tasks.start(self._try_again(), name="show it again")
 
-    async def _give_way(self) -> None:
+    async def _give_way(self, viewer: LocalWorker) -> None:
         """Leave the place to a test that waits for one."""
         await self._slots.until_wanted()
         self._gave_way = True
-        if self._viewer is not None:
-            self._viewer.kill()
+        viewer.kill()
 
     async def _try_again(self) -> None:
         await asyncio.sleep(_RETRY_AFTER_S)
         self._viewers_changed()
 
-    async def _pass_on_pictures(self, viewer: LocalWorker) -> None:
-        viewer.send(
-            messages.encode(commands.View(setup=self._config.setup(), fps=FRAMES_PER_SECOND))
-        )
+    async def _pass_on_pictures(self, job: Job) -> None:
         if self._weights is not None:
-            viewer.send(self._weights)
+            job.worker.send(self._weights)
         self._filmed = Filmed()
         if self._film is not None:
-            viewer.send(messages.encode(commands.Film()))
+            job.worker.send(messages.encode(commands.Film()))
         looked_at = time.monotonic()
         while time.monotonic() - looked_at < _LINGER_S:
-            async with asyncio.timeout(None if self._is_paused else self._silence_s):
-                said = await viewer.receive()
-            self._hear(said)
+            self._hear(await job.next(within_s=None if self._is_paused else self._silence_s))
             if self._feed.frames.viewers_of_training:
                 looked_at = time.monotonic()
 
@@ -174,13 +167,3 @@ class LiveView:
                 film, self._film = self._film, None
                 if film is not None:
                     film.set_result(self._filmed)
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
-
-    async def _end_viewer(self) -> None:
-        if self._giving_way is not None:
-            self._giving_way.cancel()
-        viewer, self._viewer = self._viewer, None
-        if viewer is not None:
-            viewer.kill()
-            await viewer.wait()

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from app.core.tasks import Tasks
 from app.runs.execution.time_machine import TimeMachine
 from app.runs.state.feed import RunFeed
-from app.workers.local_worker import HandedOut, WorkerGoneError
+from app.workers.errors import WorkerGoneError
+from app.workers.local_worker import HandedOut
 
 
 class Moments:

@@ -6,8 +6,11 @@ from typing import Protocol
 
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
+from app.protocol.user_code import UserCodeError
 from app.run_config.config import RunConfig
-from app.workers.local_worker import HandedOut, LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.errors import JobError, ProtocolError
+from app.workers.job import Job
+from app.workers.local_worker import HandedOut, LocalWorker
 from app.workers.pool import WorkerPool
 
 EPISODES = 10
@@ -39,35 +42,40 @@ class PeriodicEvaluation:
         self._failures = 0
         self._trainer = trainer
         self._tasks = Tasks()
-        self._waiting: HandedOut | None = None
-        self._judging: asyncio.Task[None] | None = None
-        self._worker: LocalWorker | None = None
+        self._newest: HandedOut | None = None
+        self._has_policy = asyncio.Event()
+        self._is_started = False
 
     def judge(self, policy: HandedOut) -> None:
         """Evaluate a policy as soon as the one before it is done; only the newest waits."""
-        if self._failures >= _MOST_FAILURES:
-            return
-        self._waiting = policy
-        if self._judging is None or self._judging.done():
-            self._judging = self._tasks.start(self._judge_all(), name="evaluate beside training")
+        self._newest = policy
+        self._has_policy.set()
+        if not self._is_started:
+            self._is_started = True
+            self._tasks.start(self._judge_all(), name="periodic evaluation")
 
     async def close(self) -> None:
         """End what is under way."""
         await self._tasks.cancel()
-        await self._end_worker()
 
     async def _judge_all(self) -> None:
-        while (policy := self._waiting) is not None:
-            self._waiting = None
+        """Judge policy after policy; one that fails costs its worker, not the training."""
+        while self._failures < _MOST_FAILURES:
+            await self._has_policy.wait()
             try:
-                async with asyncio.timeout(_PER_EVALUATION_S):
-                    judged = await self._judge_one(policy)
-            except (WorkerGoneError, ProtocolError, TimeoutError, OSError) as error:
-                # The training goes on; the next policy gets a fresh worker.
-                await self._end_worker()
-                await self._complain(str(error) or f"it took more than {_PER_EVALUATION_S:g} s")
-            else:
-                self._trainer.send(messages.encode(judged))
+                await self._judge_in_one_worker()
+            except (JobError, UserCodeError) as error:
+                await self._complain(str(error))
+
+    async def _judge_in_one_worker(self) -> None:
+        command = commands.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
+        async with self._pool.job(command, patient=True) as job:
+            while True:
+                await self._has_policy.wait()
+                self._has_policy.clear()
+                assert self._newest is not None
+                job.worker.send(self._newest.frame)
+                self._trainer.send(messages.encode(await _judged(job)))
 
     async def _complain(self, reason: str) -> None:
         self._failures += 1
@@ -78,28 +86,11 @@ class PeriodicEvaluation:
             messages.Noted(event_type="evaluation_failed", message=message, is_warning=True)
         )
 
-    async def _judge_one(self, policy: HandedOut) -> commands.Judged:
-        worker = self._worker = self._worker or await self._begin()
-        worker.send(policy.frame)
-        said = await worker.receive()
-        match said:
-            case messages.Evaluated() if said.is_whole(EPISODES):
-                return commands.Judged(
-                    timesteps=said.timesteps, returns=said.returns, lengths=said.lengths
-                )
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
-        raise ProtocolError(f"{type(said).__name__} instead of an evaluation")
 
-    async def _begin(self) -> LocalWorker:
-        worker = await self._pool.start()
-        worker.be_patient()
-        order = commands.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=SEED)
-        worker.send(messages.encode(order))
-        return worker
-
-    async def _end_worker(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.kill()
-            await worker.wait()
+async def _judged(job: Job) -> commands.Judged:
+    match found := await job.next(within_s=_PER_EVALUATION_S):
+        case messages.Evaluated() if found.is_whole(EPISODES):
+            return commands.Judged(
+                timesteps=found.timesteps, returns=found.returns, lengths=found.lengths
+            )
+    raise ProtocolError(f"{type(found).__name__} instead of an evaluation")

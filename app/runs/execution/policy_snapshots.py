@@ -5,7 +5,8 @@ import logging
 
 from app.protocol import framing
 from app.runs.execution.supervisor import Supervisor
-from app.workers.local_worker import HandedOut, WorkerGoneError
+from app.workers.errors import WorkerGoneError
+from app.workers.local_worker import HandedOut
 from storage.files.fork_files import ForkFiles
 
 _HANDED_OUT_WITHIN_S = 3.0

@@ -26,14 +26,8 @@ from app.runs.execution.weight_requests import WeightRequests
 from app.runs.state import endings
 from app.runs.state.endings import STOP_WITHIN_S, Ending, StopWish
 from app.runs.state.feed import RunFeed
-from app.workers.local_worker import (
-    HandedOut,
-    LocalWorker,
-    Piece,
-    ProtocolError,
-    Received,
-    WorkerGoneError,
-)
+from app.workers.errors import NoWorkerError, ProtocolError, WorkerGoneError
+from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received
 from app.workers.pool import WorkerPool
 from app.workers.side_slots import SideSlots
 from app.workers.video import Filmed
@@ -191,7 +185,7 @@ class Supervisor:
         """Train until the end, whatever it is, and return it; nothing is left running."""
         try:
             worker = await self._take_worker()
-        except (WorkerGoneError, ProtocolError, OSError) as error:
+        except NoWorkerError as error:
             _log.exception("No worker for run %s", self._feed.run.id)
             await self._tasks.cancel()
             return endings.failed(f"The worker could not be started: {error}.")

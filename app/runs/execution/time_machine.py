@@ -13,11 +13,14 @@ from app.core.events import Event
 from app.core.storage_thread import StorageThread
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
+from app.protocol.user_code import UserCodeError
 from app.run_config.config import RunConfig
 from app.runs.execution.periodic_evaluation import SEED
 from app.runs.state.capacity import CodeRefusal
 from app.runs.state.journal import Journal
-from app.workers.local_worker import LocalWorker, Piece, ProtocolError, WorkerGoneError
+from app.workers.errors import JobError, ProtocolError
+from app.workers.job import Job
+from app.workers.local_worker import Piece
 from app.workers.pool import WorkerPool
 from app.workers.video import Filmed
 from storage.database import runs
@@ -146,7 +149,7 @@ class TimeMachine:
         """Film a run for as long as nobody wants the place."""
         try:
             run = await self._storage(runs.get_run, run_id)
-            order = _order(RunConfig.model_validate(run.config))
+            command = _command(RunConfig.model_validate(run.config))
         except (RunNotFoundError, ValueError):
             # Deleted, or made by another version of the program.
             self._waiting.pop(run_id, None)
@@ -157,9 +160,9 @@ class TimeMachine:
         if await self._code_refusal(run) is not None:
             self._waiting.pop(run_id, None)
             return
-        async with self._pool.helpers.left_over():
-            filming = self._tasks.start(self._film_run(run_id, order), name=f"film {run_id}")
-            leaving = self._tasks.start(self._pool.helpers.until_displaced(), name="give way")
+        async with self._pool.side_slots.left_over():
+            filming = self._tasks.start(self._film_run(run_id, command), name=f"film {run_id}")
+            leaving = self._tasks.start(self._pool.side_slots.until_displaced(), name="give way")
             try:
                 await asyncio.wait({filming, leaving}, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -167,20 +170,14 @@ class TimeMachine:
                     task.cancel()
                 await asyncio.gather(filming, leaving, return_exceptions=True)
 
-    async def _film_run(self, run_id: str, order: commands.Clip) -> None:
-        worker = None
+    async def _film_run(self, run_id: str, command: commands.Clip) -> None:
         step: int | None = None
         try:
-            worker = await self._pool.start(patient=True)
-            worker.send(messages.encode(order))
-            while (step := await self._next(run_id)) is not None:
-                await self._film(worker, run_id, step)
-        except (WorkerGoneError, ProtocolError, TimeoutError, OSError) as error:
+            async with self._pool.job(command, patient=True) as job:
+                while (step := await self._next(run_id)) is not None:
+                    await self._film(job, run_id, step)
+        except (JobError, UserCodeError, TimeoutError, OSError) as error:
             await self._fail(run_id, step, error)
-        finally:
-            if worker is not None:
-                worker.kill()
-                await worker.wait()
 
     async def _next(self, run_id: str) -> int | None:
         """Return the next step of a run to film; None if another run waits, or none comes."""
@@ -199,14 +196,14 @@ class TimeMachine:
             if run_id not in self._waiting:
                 return None
 
-    async def _film(self, worker: LocalWorker, run_id: str, step: int) -> None:
+    async def _film(self, job: Job, run_id: str, step: int) -> None:
         files = self._files(run_id)
         policy = await asyncio.to_thread(files.policy, step)
         if policy is None:
             return
-        worker.send(policy)
+        job.worker.send(policy)
         async with asyncio.timeout(_PER_CLIP_S):
-            filmed, score = await _listen(worker)
+            filmed, score = await _receive_clip(job)
         video = filmed.video
         if video is None:
             raise ProtocolError("there was no picture")
@@ -242,23 +239,21 @@ class TimeMachine:
             await self._journal.tell(run_id, "clips_failed", message)
 
 
-async def _listen(worker: LocalWorker) -> tuple[Filmed, float | None]:
+async def _receive_clip(job: Job) -> tuple[Filmed, float | None]:
     filmed = Filmed()
     while True:
-        match said := await worker.receive():
-            case messages.Filmed() if said.fps > 0:
-                filmed.said = said
+        match received := await job.next():
+            case messages.Filmed() if received.fps > 0:
+                filmed.said = received
             case Piece():
-                filmed.take(said)
+                filmed.take(received)
                 if len(filmed.content) > _LARGEST_CLIP:
                     raise ProtocolError(f"a clip of more than {_LARGEST_CLIP >> 20} MB")
             case messages.Clipped():
-                return filmed, said.score
-            case messages.Failed(reason=reason):
-                raise ProtocolError(reason)
+                return filmed, received.score
             case _:
-                raise ProtocolError(f"{type(said).__name__} instead of a clip")
+                raise ProtocolError(f"{type(received).__name__} instead of a clip")
 
 
-def _order(config: RunConfig) -> commands.Clip:
+def _command(config: RunConfig) -> commands.Clip:
     return commands.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)

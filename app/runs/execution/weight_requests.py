@@ -3,7 +3,8 @@
 import asyncio
 
 from app.protocol import commands, messages
-from app.workers.local_worker import HandedOut, LocalWorker, WorkerGoneError
+from app.workers.errors import WorkerGoneError
+from app.workers.local_worker import HandedOut, LocalWorker
 
 
 class WeightRequests:

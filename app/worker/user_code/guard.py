@@ -14,7 +14,7 @@ from app.worker.user_code.watchdog import Watchdog
 
 def look_after_code(job: commands.Command, channel: Channel) -> None:
     """Begin to, if the job brings code with it; whatever is loaded of it later is looked after."""
-    if not _brings_code(job):
+    if not commands.brings_code(job):
         return
     sys.stdout = cast("TextIO", Prints(sys.stdout))
     sys.stderr = cast("TextIO", Prints(sys.stderr))
@@ -29,9 +29,3 @@ def look_after_code(job: commands.Command, channel: Channel) -> None:
 
 
 _STDERR = 2
-
-
-def _brings_code(job: commands.Command) -> bool:
-    setup = getattr(job, "setup", job)
-    wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
-    return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))

@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.fixture
 def finder(tmp_path: Path) -> EnvironmentFinder:
-    return EnvironmentFinder(LabFolder(tmp_path), WorkerPool(memory_mb=1_000, helpers=0))
+    return EnvironmentFinder(LabFolder(tmp_path), WorkerPool(memory_mb=1_000, side_slots=0))
 
 
 async def test_what_is_not_there_is_looked_for_once(

@@ -17,6 +17,7 @@ from app.evaluation.evaluation import (
 )
 from app.evaluation.shelf import EvaluationShelf
 from app.protocol import messages
+from app.workers.local_worker import Piece
 from app.workers.video import Filmed
 from storage.files.lab_folder import LabFolder
 
@@ -37,11 +38,12 @@ def done(minute: int, *, pinned: bool = False) -> Evaluation:
     return replace(found, created_at=_BEGAN + timedelta(minutes=minute), pinned=pinned)
 
 
-def filmed() -> Filmed:
+def filmed(steps: bytes = msgspec.json.encode(_STEPS)) -> Filmed:
     said = messages.Filmed(pictures=50, fps=25.0, width=600, height=400)
-    return Filmed(
-        content=bytearray(b"film"), said=said, replay=bytearray(msgspec.json.encode(_STEPS))
-    )
+    found = Filmed(said=said)
+    found.take(Piece(messages.BlobHeader(name="video.mp4", last=True), b"film"))
+    found.take(Piece(messages.BlobHeader(name="replay.json", last=True), steps))
+    return found
 
 
 def store(shelf: EvaluationShelf, evaluation: Evaluation) -> Evaluation:
@@ -121,7 +123,6 @@ def test_a_record_that_can_not_be_read_is_left_out(folder: LabFolder) -> None:
 
 
 def test_steps_that_are_no_steps_are_not_stored(folder: LabFolder) -> None:
-    film = filmed()
-    film.replay = bytearray(b'{"weighs": "<script>", "moments": []}')
+    film = filmed(b'{"weighs": "<script>", "moments": []}')
 
     assert film.checked_replay() == b""

@@ -12,15 +12,8 @@ from stable_baselines3 import DQN, PPO
 from app.protocol import commands, framing, messages
 from app.run_config.config import RunConfig, RunRequest
 from app.worker.envs.vectorized.pipeline import make_training_envs
-from app.workers.local_worker import (
-    HandedOut,
-    LocalWorker,
-    Piece,
-    ProtocolError,
-    Received,
-    Shown,
-    WorkerGoneError,
-)
+from app.workers.errors import ProtocolError, WorkerGoneError
+from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received, Shown
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from app.catalog.environments.catalogue import CATALOGUE
 from app.code_check.problems import Problem
 from app.protocol.messages import RewardChecked
 from app.worker.envs.custom_reward import CustomReward
-from app.worker.envs.reward_functions import WrittenReward
+from app.worker.envs.reward_functions import RewardFunction
 from app.worker.trajectories.trajectories import Recorded, unpack
 from app.workers.pool import WorkerPool
 from storage.files.lab_folder import LabFolder
@@ -32,7 +32,7 @@ class Checks:
     """What `RewardLab` does after the static check, without asking who asks."""
 
     def __init__(self, folder: Path) -> None:
-        self.pool = WorkerPool(memory_mb=2_048, helpers=2)
+        self.pool = WorkerPool(memory_mb=2_048, side_slots=2)
         self.recordings = Recordings(LabFolder(folder), self.pool)
 
     async def found(self, env_id: str, code: str) -> RewardChecked | Problem:
@@ -175,7 +175,9 @@ async def test_calls_that_hang_are_ended_with_their_line(checks: Checks) -> None
 async def test_what_ends_the_worker_is_shown_where_the_reward_begins(checks: Checks) -> None:
     problem = await checks.problem("os._exit(3)", before="import os\n\n")
     assert problem.line == 3
-    assert problem.message == "The code ended the worker that ran it (exit code 3)."
+    assert problem.message == (
+        "The code ended the worker that ran it: it ended by itself (exit code 3)."
+    )
 
 
 async def test_a_reward_that_crashes_python_is_told_its_line(checks: Checks) -> None:
@@ -227,7 +229,7 @@ async def test_a_check_pays_what_a_training_pays(checks: Checks) -> None:
     recording = unpack(await checks.recordings.get(CATALOGUE["CartPole-v1"], {}))
     episode = next(group for group in recording.groups if group.kind == "good").episodes[0]
     names = [component.attribute for component in CATALOGUE["CartPole-v1"].observed]
-    env = CustomReward(Replayed(episode), WrittenReward(code, names))
+    env = CustomReward(Replayed(episode), RewardFunction(code, names))
     env.reset()
     paid = sum(float(env.step(action)[1]) for action in episode.actions)
     scored = next(group for group in found.groups if group.kind == "good")

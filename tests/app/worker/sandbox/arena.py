@@ -14,7 +14,8 @@ from typing import Any
 
 from app.protocol import commands, messages
 from app.worker.sandbox import kernel
-from app.workers.local_worker import LocalWorker, Received, WorkerGoneError
+from app.workers.errors import WorkerGoneError
+from app.workers.local_worker import LocalWorker, Received
 from app.workers.worker_process import boot_path
 from tests.app.worker.sandbox.attacks import Attack
 

@@ -3,9 +3,8 @@
 import pytest
 
 from app.catalog.environments.catalogue import CATALOGUE
-from app.protocol import commands, messages
-from app.workers.local_worker import LocalWorker
-from app.workers.pictures import receive_picture
+from app.protocol import commands
+from app.workers.pool import LARGEST_PICTURE, WorkerPool
 
 FIRST_OF_EACH = list({spec.family: spec for spec in reversed(CATALOGUE.values())}.values())
 
@@ -13,14 +12,13 @@ FIRST_OF_EACH = list({spec.family: spec for spec in reversed(CATALOGUE.values())
 @pytest.mark.slow
 async def test_one_of_each_family_is_made_played_and_drawn_behind_the_lock() -> None:
     installed = [spec.id for spec in FIRST_OF_EACH if spec.is_installed]
-    worker = LocalWorker(memory_mb=2_000)
-    try:
-        await worker.start()
-        worker.send(messages.encode(commands.Picture(env_ids=tuple(installed))))
-        drawn = {env_id: len(await receive_picture(worker)) for env_id in installed}
-    finally:
-        worker.kill()
-        await worker.wait()
+    pool = WorkerPool(memory_mb=2_000, side_slots=0)
+
+    async with pool.job(commands.Picture(env_ids=tuple(installed))) as job:
+        drawn = {
+            env_id: len(await job.file("preview.png", at_most=LARGEST_PICTURE))
+            for env_id in installed
+        }
 
     assert len(drawn) >= 5
     assert min(drawn.values()) > 100

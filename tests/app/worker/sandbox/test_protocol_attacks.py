@@ -16,7 +16,8 @@ import pytest
 
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
-from app.workers.local_worker import LocalWorker, ProtocolError, WorkerGoneError
+from app.workers.errors import ProtocolError, WorkerGoneError
+from app.workers.local_worker import LocalWorker
 from tests.app.worker.sandbox import arena
 from tests.app.worker.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
 
@@ -112,7 +113,7 @@ async def test_threads_without_end_end_the_worker(worker: LocalWorker) -> None:
 _OLD_THREAD = """
 import queue, sys, threading
 sys.path.insert(0, sys.argv[1])
-from app.worker import kernel, sandbox
+from app.worker.sandbox import kernel, lockdown
 asked, told = queue.Queue(), queue.Queue()
 
 def serve():
@@ -125,8 +126,8 @@ def serve():
 threading.Thread(target=serve, daemon=True).start()
 if sys.argv[2] == "careless":
     kernel.thread_count = lambda: 1
-sandbox.seccomp.install = lambda: 1
-sandbox.lock_down([], memory_mb=512)
+lockdown.seccomp.install = lambda: 1
+lockdown.lock_down([], memory_mb=512)
 asked.put(1)
 print(told.get())
 """
