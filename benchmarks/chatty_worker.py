@@ -5,7 +5,6 @@ Started by `chatty_server` in place of the real one; the number of lines is the 
 
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,15 +20,7 @@ _LINES_PER_MESSAGE = 500
 _MESSAGES_PER_SECOND = 30
 
 
-@dataclass
-class Beginning:
-    """What a real training begins with."""
-
-    checkpoint: bytes | None = None
-    policy: bytes | None = None
-
-
-def train(job: "commands.Train", channel: "Channel", control: "Control", _: Beginning) -> None:
+def train(job: "commands.Train", channel: "Channel", control: "Control", _: bytes) -> None:
     """Stand in for `app.worker.training.train.train`."""
     _talk(job.total_timesteps, channel)
     while not control.stop_requested:

@@ -97,7 +97,6 @@ class RunService:
             storage=storage,
             disk=StorageThread(_DISK_THREADS),
             viewer_slots=self.side_slots,
-            memory_mb=settings.worker_memory,
             silence_s=settings.worker_silence,
             keep_checkpoints=settings.keep_checkpoints,
             time_machine=self.time_machine,

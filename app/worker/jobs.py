@@ -1,9 +1,11 @@
 """The life of a locked worker: import what the role needs, take one job, do it, end."""
 
+import importlib
 import os
 import sys
 import tempfile
 import traceback
+from typing import NamedTuple
 
 from app.protocol import commands, framing, messages
 from app.protocol.pipe import Channel, Control, read_file
@@ -12,15 +14,36 @@ from app.worker.compiler import import_torch
 from app.worker.user_code.guard import look_after_code
 from app.worker.user_code.loader import explain
 
-_WITH_TORCH = (
-    commands.Train,
-    commands.View,
-    commands.Evaluate,
-    commands.Clip,
-    commands.Examine,
-    commands.Adopt,
-    commands.Export,
-)
+
+class _Job(NamedTuple):
+    """Where the function of a job is, and what it takes beside its command."""
+
+    module: str
+    function: str
+    takes: tuple[str, ...]
+    needs_torch: bool = False
+
+
+_TALKS = ("channel", "control")
+_JOBS: dict[type[commands.Command], _Job] = {
+    commands.Train: _Job("training.train", "train", (*_TALKS, "file"), needs_torch=True),
+    commands.View: _Job("evaluation.live_view", "view", _TALKS, needs_torch=True),
+    commands.Evaluate: _Job("evaluation.evaluate", "evaluate", _TALKS, needs_torch=True),
+    commands.Clip: _Job("evaluation.clips", "clip", _TALKS, needs_torch=True),
+    commands.Examine: _Job("models.hub_policy", "examine", ("channel", "file"), needs_torch=True),
+    commands.Adopt: _Job("models.hub_policy", "adopt", ("channel", "file"), needs_torch=True),
+    commands.Export: _Job("export.onnx_export", "export", ("channel", "file"), needs_torch=True),
+    commands.Evolve: _Job("evaluation.evolution_video", "evolve", ("channel", "file")),
+    commands.Shrink: _Job("checks.avatar", "shrink", ("channel", "file")),
+    commands.CheckReward: _Job("checks.check_reward", "check_reward", ("channel", "file")),
+    commands.Inspect: _Job("checks.inspect_environment", "inspect_environment", ("channel",)),
+    commands.CheckSandbox: _Job("checks.sandbox", "check_sandbox", ("channel",)),
+    commands.Picture: _Job("envs.picture", "picture", ("channel",)),
+    commands.Describe: _Job("envs.describe", "send_description", ("channel",)),
+    commands.Record: _Job("trajectories.record", "record", ("channel",)),
+    commands.TryOut: _Job("tryout.tryout", "try_out", _TALKS),
+}
+"""Every job, by its command; its module is imported only for it."""
 
 
 def serve(descriptor: int) -> None:
@@ -32,14 +55,11 @@ def serve(descriptor: int) -> None:
         job = commands.decode_command(framing.read(0)[1])
     except EOFError:
         os._exit(0)
-    file = read_file() if getattr(job, "has_file", False) else None
+    file = read_file() if getattr(job, "has_file", False) else b""
     control = Control()
     try:
         look_after_code(job, channel)
-        if isinstance(job, _WITH_TORCH):
-            import_torch()
-        _register_environment(job)
-        _run(job, channel, control, file)
+        _run(job, {"channel": channel, "control": control, "file": file})
     except BaseException as raised:  # noqa: BLE001 - whatever the job raised the lab must hear
         error = _blamed(raised, job)
         line = error.line if isinstance(error, UserCodeError) else None
@@ -48,6 +68,15 @@ def serve(descriptor: int) -> None:
     sys.stderr.flush()
     # Skip the interpreter's teardown: threads of foreign libraries may refuse to end.
     os._exit(0)
+
+
+def _run(job: commands.Command, given: dict[str, object]) -> None:
+    found = _JOBS[type(job)]
+    if found.needs_torch:
+        import_torch()
+    _register_environment(job)
+    module = importlib.import_module(f"app.worker.{found.module}")
+    getattr(module, found.function)(job, *(given[name] for name in found.takes))
 
 
 def _register_environment(job: commands.Command) -> None:
@@ -68,90 +97,6 @@ def _played(
         case commands.Describe() | commands.Record() | commands.TryOut():
             return job
     return None
-
-
-def _run(job: commands.Command, channel: Channel, control: Control, file: bytes | None) -> None:
-    match job:
-        case commands.Train():
-            from app.worker.training.train import Beginning, train
-
-            begin = Beginning(checkpoint=file) if job.resume else Beginning(policy=file)
-            train(job, channel, control, begin)
-        case commands.View():
-            from app.worker.evaluation.live_view import view
-
-            view(job, channel, control)
-        case commands.Evaluate():
-            from app.worker.evaluation.evaluate import evaluate
-
-            evaluate(job, channel, control)
-        case commands.Clip():
-            from app.worker.evaluation.clips import clip
-
-            clip(job, channel, control)
-        case commands.Examine():
-            from app.worker.models.hub_policy import examine
-
-            examine(file or b"", channel)
-        case commands.Adopt():
-            from app.worker.models.hub_policy import adopt
-
-            adopt(job, file or b"", channel)
-        case commands.Export():
-            from app.worker.export.onnx_export import export
-
-            export(job, file or b"", channel)
-        case _:
-            _run_without_policy(job, channel, control, file)
-
-
-def _run_without_policy(
-    job: commands.Command, channel: Channel, control: Control, file: bytes | None
-) -> None:
-    match job:
-        case commands.Evolve():
-            from app.worker.evaluation.evolution_video import evolve
-
-            evolve(job, file or b"", channel)
-        case commands.Shrink():
-            from app.worker.checks.avatar import shrink
-
-            shrink(job, file or b"", channel)
-        case commands.CheckReward():
-            from app.worker.checks.check_reward import check_reward
-
-            check_reward(job, file or b"", channel)
-        case _:
-            _look_at_environment(job, channel, control)
-
-
-def _look_at_environment(job: commands.Command, channel: Channel, control: Control) -> None:
-    match job:
-        case commands.Picture():
-            from app.worker.envs.picture import picture
-
-            picture(job, channel)
-        case commands.TryOut():
-            from app.worker.tryout.tryout import try_out
-
-            try_out(job, channel, control)
-        case commands.Record():
-            from app.worker.trajectories.record import record
-
-            record(job, channel)
-        case commands.Describe():
-            from app.worker.envs.describe import describe
-
-            channel.send(describe(job))
-        case commands.Inspect():
-            from app.worker.checks.inspect_environment import inspect_environment
-
-            inspect_environment(job, channel)
-        case commands.CheckSandbox():
-            from app.worker.sandbox.canary import open_doors
-
-            doors = open_doors(job.canary, job.lab_pid, job.memory_mb)
-            channel.send(messages.Doors(open=tuple(doors)))
 
 
 def _blamed(error: BaseException, job: commands.Command) -> BaseException:

@@ -1,5 +1,35 @@
 """Why a job in a worker came to no end; each message is half a sentence."""
 
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """What ended a worker before its job was done."""
+
+    OUTSIDE = "outside"
+    """The system, or a person."""
+    SANDBOX = "sandbox"
+    """It tried what is forbidden."""
+    LIMIT = "limit"
+    """It used too much of something, or was silent for too long."""
+    USER_CODE = "user_code"
+    """Code of a user hung in it, or crashed it."""
+    ITSELF = "itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a worker ended."""
+
+    cause: Cause
+    how: str
+    """Half a sentence."""
+    status: str = ""
+    """The signal or the exit code."""
+    line: int | None = None
+    """Where in a user's code, if that was it."""
+
 
 class JobError(Exception):
     """A worker did not do its job."""
@@ -12,8 +42,9 @@ class NoWorkerError(JobError):
 class WorkerGoneError(JobError):
     """The worker closed its pipe without an answer."""
 
-    def __init__(self, how: str = "it ended without a word") -> None:
-        super().__init__(how)
+    def __init__(self, how: str = "it ended without a word", *, exit: Exit | None = None) -> None:
+        self.exit = exit or Exit(Cause.OUTSIDE, how)
+        super().__init__(self.exit.how)
 
 
 class ProtocolError(JobError):

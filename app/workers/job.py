@@ -4,10 +4,9 @@ import asyncio
 from typing import TypeVar
 
 from app.protocol import messages
-from app.protocol.commands import Job as JobCommand
-from app.protocol.commands import brings_code
-from app.protocol.user_code import HangingError, UserCodeError, crashed_place, hanging_place
+from app.protocol.user_code import UserCodeError
 from app.workers.errors import (
+    Cause,
     JobFailedError,
     JobRefusedError,
     ProtocolError,
@@ -16,17 +15,14 @@ from app.workers.errors import (
 )
 from app.workers.local_worker import LocalWorker, Piece, Received
 
-_LOOK_EVERY_S = 0.5
-
 Answer = TypeVar("Answer")
 
 
 class Job:
     """A worker with its job: what it answers, file pieces joined, failures as exceptions."""
 
-    def __init__(self, worker: LocalWorker, command: JobCommand) -> None:
+    def __init__(self, worker: LocalWorker) -> None:
         self.worker = worker
-        self._brings_code = brings_code(command)
 
     async def next(self, *, within_s: float | None = None) -> Received:
         """Return the next thing that the worker sends, signs of life left out.
@@ -37,12 +33,14 @@ class Job:
         """
         try:
             async with asyncio.timeout(within_s):
-                while isinstance(received := await self._receive(), messages.Alive):
+                while isinstance(received := await self.worker.receive(), messages.Alive):
                     pass
         except TimeoutError:
             raise TooLongError(within_s or 0.0) from None
         except WorkerGoneError as error:
-            raise self._crash(error) from None
+            if error.exit.cause is Cause.USER_CODE:
+                raise UserCodeError(str(error), error.exit.line) from None
+            raise
         match received:
             case messages.Failed(reason=reason, line=line):
                 raise JobFailedError(reason, line)
@@ -72,32 +70,6 @@ class Job:
         while not pieces.take(await self.answer(Piece)):
             pass
         return bytes(pieces.content)
-
-    async def _receive(self) -> Received:
-        if not self._brings_code:
-            return await self.worker.receive()
-        waiting = asyncio.ensure_future(self.worker.receive())
-        try:
-            while not waiting.done():
-                await asyncio.wait([waiting], timeout=_LOOK_EVERY_S)
-                self._check_hanging()
-            return waiting.result()
-        finally:
-            waiting.cancel()
-            # Nobody else may read from the worker before this one has let go.
-            await asyncio.wait([waiting])
-
-    def _check_hanging(self) -> None:
-        """Code that keeps Python itself busy can't be interrupted: the worker prints its line."""
-        if (place := hanging_place(self.worker.printed)) is not None:
-            raise UserCodeError(str(HangingError(place.filename, place.line)), place.line)
-
-    def _crash(self, error: WorkerGoneError) -> UserCodeError | WorkerGoneError:
-        place = crashed_place(self.worker.printed) if self._brings_code else None
-        if place is None:
-            return error
-        text = f"{place.filename}, line {place.line}: it crashed the worker ({error})"
-        return UserCodeError(text, place.line)
 
 
 class Pieces:

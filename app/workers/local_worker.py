@@ -14,12 +14,12 @@ import psutil
 from app.core.tasks import Tasks
 from app.protocol import commands, framing, messages
 from app.protocol.pipe import file_frames
-from app.workers.errors import ProtocolError, WorkerGoneError
+from app.protocol.user_code import LONGEST_CALL_S, HangingError, crashed_place, hanging_place
+from app.workers.errors import Cause, Exit, ProtocolError, WorkerGoneError
 from app.workers.worker_process import ForkError, WorkerProcess, start_process
 
-FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
+_FROM_OUTSIDE = (-SIGKILL, -SIGTERM, -SIGINT)
 """How a worker ends that the system or a person has ended."""
-
 _PATIENT = 15
 _STDERR_KEPT = 64 << 10
 _STDERR_BLOCK = 1 << 16
@@ -30,6 +30,8 @@ _PRINTS_PER_SECOND = 64 << 10
 """Whoever prints less on average may do so for ever."""
 _MAX_JSON = 512 << 10
 _MESSAGES_PER_SECOND = 400
+_MEMORY_MARGIN_MB = 512
+"""Beyond its own limit a worker's process needs this much for code and libraries."""
 _MOST_THREADS = 256
 """Limits of the system count all threads of a user, and none of root: these are one worker's."""
 _LOOK_EVERY_S = 0.5
@@ -79,8 +81,11 @@ class LocalWorker:
         self._started: WorkerProcess | None = None
         self.layers: tuple[str, ...] = ()
         """The layers of the sandbox that the worker says are in force."""
-        self.verdict: str | None = None
-        """Why it was ended here, if it was too greedy."""
+        self._ended: Exit | None = None
+        """Why it was ended here."""
+        self._silence_s: float | None = None
+        self._waiting_since: float | None = None
+        """Since when somebody waits for what it sends: only that counts as silence."""
 
     @property
     def _process(self) -> WorkerProcess:
@@ -110,7 +115,7 @@ class LocalWorker:
         except ForkError as error:
             raise WorkerGoneError(str(error)) from error
         self._listening = self._tasks.start(self._keep_what_it_prints(), name="worker's prints")
-        self._watching = self._tasks.start(self._count_threads(), name="worker's threads")
+        self._watching = self._tasks.start(self._watch(), name="watch a worker")
         said = await self.receive()
         if not isinstance(said, messages.Locked):
             self.kill()
@@ -144,19 +149,31 @@ class LocalWorker:
             ProtocolError: if it broke the rules; it should be killed.
         """
         await self._slow_down_a_flood()
-        assert self._process.stdout is not None
+        self._waiting_since = time.monotonic()
         try:
-            head = await self._process.stdout.readexactly(framing.HEADER.size)
-            (length,) = framing.HEADER.unpack(head)
-            if not 1 <= length <= framing.MAX_FRAME:
-                raise ProtocolError(f"a frame of {length} bytes")
-            body = await self._process.stdout.readexactly(length)
+            body = await self._read_frame()
         except (asyncio.IncompleteReadError, ConnectionError):
-            raise WorkerGoneError(await self._how_it_ended()) from None
+            raise WorkerGoneError(exit=await self.how_it_ended()) from None
+        finally:
+            self._waiting_since = None
         try:
             return _decode(body[:1], body[1:])
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise ProtocolError(str(error)[:200]) from None
+
+    async def _read_frame(self) -> bytes:
+        assert self._process.stdout is not None
+        head = await self._process.stdout.readexactly(framing.HEADER.size)
+        (length,) = framing.HEADER.unpack(head)
+        if not 1 <= length <= framing.MAX_FRAME:
+            raise ProtocolError(f"a frame of {length} bytes")
+        return await self._process.stdout.readexactly(length)
+
+    def expect(self, *, within_s: float | None) -> None:
+        """End the worker if it sends nothing for so long; None: it may be silent."""
+        self._silence_s = within_s
+        if self._waiting_since is not None:
+            self._waiting_since = time.monotonic()
 
     def stop(self) -> None:
         """Ask the worker to end its job and deliver what it has."""
@@ -197,32 +214,64 @@ class LocalWorker:
                 await asyncio.sleep(_STDERR_EVERY_S * len(part) / _STDERR_BLOCK)
             total += len(part)
             if total > _PRINTS_AT_ONCE + (time.monotonic() - began) * _PRINTS_PER_SECOND:
-                self.verdict = f"it printed more than {_PRINTS_AT_ONCE >> 20} MiB; print less"
-                self.kill()
+                self._end(f"it printed more than {_PRINTS_AT_ONCE >> 20} MiB; print less")
             self._printed.append(part)
             while sum(map(len, self._printed)) - len(self._printed[0]) > _STDERR_KEPT:
                 self._printed.popleft()
 
-    async def _count_threads(self) -> None:
+    async def _watch(self) -> None:
+        """End the worker when it is too greedy, silent, or stuck in a user's code."""
         with suppress(psutil.Error):
             process = psutil.Process(self.pid)
-            # Nobody but the kernel knows, and it has to be asked.
-            while (count := process.num_threads()) <= _MOST_THREADS:  # noqa: ASYNC110
+            while self._ended is None:
                 await asyncio.sleep(_LOOK_EVERY_S)
-            self.verdict = f"it started {count:,} threads, and {_MOST_THREADS} are allowed"
-            self.kill()
+                self._check_size(process)
+                if self._waiting_since is not None:
+                    self._check_silence(time.monotonic() - self._waiting_since)
 
-    async def _how_it_ended(self) -> str:
+    def _check_size(self, process: psutil.Process) -> None:
+        most = self._memory_mb + _MEMORY_MARGIN_MB
+        if (used := process.memory_info().rss >> 20) > most:
+            self._end(f"it used {used:,} MB of memory, and {most:,} MB are allowed")
+        # Nobody but the kernel knows, and it has to be asked.
+        elif (count := process.num_threads()) > _MOST_THREADS:
+            self._end(f"it started {count:,} threads, and {_MOST_THREADS} are allowed")
+
+    def _check_silence(self, seconds: float) -> None:
+        if seconds > LONGEST_CALL_S and (place := hanging_place(self.printed)) is not None:
+            # Code that keeps Python itself busy can't be interrupted: the worker prints its line.
+            how = str(HangingError(place.filename, place.line))
+            self._end(how, cause=Cause.USER_CODE, line=place.line)
+        elif self._silence_s is not None and seconds > self._silence_s:
+            self._end(
+                f"it gave no sign of life for {self._silence_s:g} s (RL_LAB_WORKER_SILENCE): an "
+                "environment's step or an update takes too long"
+            )
+
+    def _end(self, how: str, *, cause: Cause = Cause.LIMIT, line: int | None = None) -> None:
+        self._ended = self._ended or Exit(cause, how, line=line)
+        self.kill()
+
+    async def how_it_ended(self) -> Exit:
+        """Return why the worker is gone; its pipe is closed already."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_WITHIN_S):
                 await self._process.wait()
-        if self.verdict is not None:
-            return self.verdict
-        if self._process.returncode == -SIGSYS:
-            return "the sandbox ended it, because it tried what is forbidden"
-        if (code := self._process.returncode) is None or code in FROM_OUTSIDE:
-            return str(WorkerGoneError())
-        return f"it ended by itself ({Signals(-code).name if code < 0 else f'exit code {code}'})"
+        if self._ended is not None:
+            return self._ended
+        code = self._process.returncode
+        if code is None:
+            return WorkerGoneError().exit
+        status = Signals(-code).name if code < 0 else f"exit code {code}"
+        if code == -SIGSYS:
+            how = "the sandbox ended it, because it tried what is forbidden"
+            return Exit(Cause.SANDBOX, how, status)
+        if code in _FROM_OUTSIDE:
+            return Exit(Cause.OUTSIDE, str(WorkerGoneError()), status)
+        if (place := crashed_place(self.printed)) is not None:
+            how = f"{place.filename}, line {place.line}: it crashed the worker ({status})"
+            return Exit(Cause.USER_CODE, how, status, place.line)
+        return Exit(Cause.ITSELF, f"it ended by itself ({status})", status)
 
     async def _slow_down_a_flood(self) -> None:
         """Read no faster than an honest worker writes: the pipe fills up and the flood waits."""

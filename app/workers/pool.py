@@ -53,7 +53,7 @@ class WorkerPool:
                     worker.send(messages.encode(command))
                     if file is not None:
                         await _send(worker, *file)
-                    yield Job(worker, command)
+                    yield Job(worker)
                 finally:
                     await _end(worker)
         except TimeoutError:

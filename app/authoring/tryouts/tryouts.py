@@ -204,7 +204,7 @@ class Tryouts:
             worker = await self._pool.start(patient=True)
         except NoWorkerError as error:
             raise TryoutEndedError(f"The worker could not be started: {error}.") from error
-        tryout = Tryout(spec, Job(worker, command), mode=mode, silence_s=self._silence_s)
+        tryout = Tryout(spec, Job(worker), mode=mode, silence_s=self._silence_s)
         tryout.on_random_returns = lambda returns: self._note_random(spec, returns)
         try:
             await tryout.open(command)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import msgspec
-import psutil
 
 from app.core.storage_thread import StorageThread
 from app.core.tasks import Tasks
 from app.protocol import commands, messages
-from app.protocol.user_code import LONGEST_CALL_S, HangingError, crashed_place, hanging_place
 from app.run_config.config import RunConfig
 from app.runs.execution.change_requests import ChangeRequests
 from app.runs.execution.deliveries import Deliveries
@@ -26,7 +24,7 @@ from app.runs.execution.weight_requests import WeightRequests
 from app.runs.state import endings
 from app.runs.state.endings import STOP_WITHIN_S, Ending, StopWish
 from app.runs.state.feed import RunFeed
-from app.workers.errors import NoWorkerError, ProtocolError, WorkerGoneError
+from app.workers.errors import Exit, NoWorkerError, ProtocolError, WorkerGoneError
 from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received
 from app.workers.pool import WorkerPool
 from app.workers.side_slots import SideSlots
@@ -39,8 +37,6 @@ from storage.files.run_folder import RunFolder
 from storage.metrics.metrics import MetricsWriter
 from storage.records.runs import JsonObject, Progress
 
-_MEMORY_MARGIN_MB = 512
-"""Beyond its own limit a worker's process needs this much for code and libraries."""
 _SOLVED_OVER = 100
 _MOST_NOTES = 100
 _SAVE_EVERY_S = 1.0
@@ -57,7 +53,6 @@ class Surroundings:
     disk: StorageThread
     """Threads of their own for what runs write, so that no reader can keep them waiting."""
     viewer_slots: SideSlots
-    memory_mb: int
     silence_s: float
     keep_checkpoints: int
     time_machine: TimeMachine
@@ -102,7 +97,7 @@ class Supervisor:
         self._disk = around.disk
         self._checkpoint = checkpoint
         self._listener = listener
-        self._is_paused = self._is_hearing = self._is_saving = False
+        self._is_saving = False
         self._tasks = Tasks()
         self._threshold = config.environment.solved_threshold
         self._wish: StopWish | None = None
@@ -124,13 +119,12 @@ class Supervisor:
         self._deliveries.resumable_step = checkpoint.timesteps if checkpoint else None
         self._changes = ChangeRequests()
         self._notes = 0
-        self._verdict: Ending | None = None
         self._traceback = ""
         self._worker: LocalWorker | None = None
         self._writer: MetricsWriter | None = None
         self._live: LiveView | None = None
         self._beside: PeriodicEvaluation | None = None
-        self._heard = self._saved = time.monotonic()
+        self._saved = time.monotonic()
 
     @property
     def owner(self) -> str | None:
@@ -151,9 +145,9 @@ class Supervisor:
         """Ask the run to wait, or to go on; `listener.paused` tells when it does."""
         if self._worker is not None:
             self._worker.send(messages.encode(commands.Pause(on=on)))
-        if not on:
-            # From now on silence counts again.
-            self._is_paused, self._heard = False, time.monotonic()
+            if not on:
+                # From now on silence counts again.
+                self._worker.expect(within_s=self._around.silence_s)
 
     async def change(self, change: messages.Change) -> None:
         """Ask the run to go on with other values, and return once it does.
@@ -213,27 +207,21 @@ class Supervisor:
         return None
 
     async def _supervise(self, worker: LocalWorker) -> Ending:
-        self._heard = time.monotonic()
-        self._tasks.start(self._watch(worker), name=f"watch {self._feed.run.id}")
+        worker.expect(within_s=self._around.silence_s)
         try:
             await self._hand_over_job(worker)
         except ConnectionError:
-            return self._gone(worker, await worker.wait())
+            return self._lost(await worker.how_it_ended())
         self._begin(worker)
         ending = None
         while ending is None:
             try:
-                said = await worker.receive()
-                self._is_hearing = True
-                if not isinstance(said, messages.Alive):
+                if not isinstance(said := await worker.receive(), messages.Alive):
                     ending = await self._hear(said)
-            except WorkerGoneError:
-                ending = self._gone(worker, await worker.wait())
+            except WorkerGoneError as error:
+                ending = self._lost(error.exit)
             except ProtocolError as error:
                 ending = endings.failed(f"The worker broke the protocol: {error}.")
-            finally:
-                # Our own disk may have been slow: that isn't the worker's silence.
-                self._is_hearing, self._heard = False, time.monotonic()
         return ending
 
     def _begin(self, worker: LocalWorker) -> None:
@@ -255,13 +243,8 @@ class Supervisor:
             worker.stop()
             self._tasks.start(self._insist(), name="insist on the stop")
 
-    def _gone(self, worker: LocalWorker, exit_code: int) -> Ending:
-        if worker.verdict is not None:
-            return endings.failed(f"The worker was ended: {worker.verdict}.")
-        if self._verdict is not None and self._wish is None:
-            return self._verdict
-        step = self._deliveries.resumable_step
-        return endings.lost(exit_code, self._wish, crashed_place(worker.printed), step)
+    def _lost(self, how: Exit) -> Ending:
+        return endings.lost(how, self._wish, self._deliveries.resumable_step)
 
     async def _hand_over_job(self, worker: LocalWorker) -> None:
         path, job = self._folder.beginning, self._config.job()
@@ -276,7 +259,6 @@ class Supervisor:
             await worker.send_file("checkpoint.zip", await asyncio.to_thread(path.read_bytes))
 
     async def _hear(self, said: Received) -> Ending | None:
-        self._heard = time.monotonic()
         match said:
             case messages.Started() | messages.Paused() | messages.Changed() | messages.Noted():
                 await self._turn(said)
@@ -324,7 +306,8 @@ class Supervisor:
             case messages.Started():
                 await self._listener.started(said)
             case messages.Paused(on=on):
-                self._is_paused = on
+                if self._worker is not None:
+                    self._worker.expect(within_s=None if on else self._around.silence_s)
                 if self._live is not None:
                     self._live.pause(on=on)
                 await self._save_progress()
@@ -354,7 +337,7 @@ class Supervisor:
         )
         self._feed.set_speed(said.fps)
         self._moments.progressed(said.timesteps)
-        if self._heard - self._saved >= _SAVE_EVERY_S and not self._is_saving:
+        if time.monotonic() - self._saved >= _SAVE_EVERY_S and not self._is_saving:
             # Beside the rest: if the database is locked, metrics go on all the same.
             self._tasks.start(self._save_progress(), name=f"save {self._feed.run.id}")
 
@@ -369,34 +352,6 @@ class Supervisor:
             self._feed.set_progress(after)
         if before.solved_at is None and after.solved_at is not None and after.best is not None:
             await self._listener.solved(after.solved_at, after.best)
-
-    async def _watch(self, worker: LocalWorker) -> None:
-        """End a worker that is silent or too large."""
-        process = psutil.Process(worker.pid)
-        most = self._around.memory_mb + _MEMORY_MARGIN_MB
-        while self._verdict is None:
-            await asyncio.sleep(0.5)
-            with suppress(psutil.Error):
-                used = process.memory_info().rss >> 20
-                if used > most:
-                    self._verdict = endings.failed(
-                        f"The worker used {used:,} MB of memory; {most:,} MB are allowed."
-                    )
-            silence = time.monotonic() - self._heard
-            if not (self._is_paused or self._is_hearing):
-                self._verdict = self._verdict or self._judge_silence(silence, worker)
-        worker.kill()
-
-    def _judge_silence(self, seconds: float, worker: LocalWorker) -> Ending | None:
-        """Say what a worker is guilty of that wasn't heard of for so long, if of anything."""
-        if seconds > LONGEST_CALL_S and (place := hanging_place(worker.printed)) is not None:
-            return endings.failed(str(HangingError(place.filename, place.line)), place.line)
-        if seconds > self._around.silence_s:
-            return endings.failed(
-                f"The worker gave no sign of life for {self._around.silence_s:g} s "
-                "(RL_LAB_WORKER_SILENCE): an environment's step or an update takes too long."
-            )
-        return None
 
     async def _insist(self) -> None:
         """End a worker that doesn't stop when asked."""

@@ -1,11 +1,9 @@
 """Why a run ended, in one sentence."""
 
-import signal
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.protocol.user_code import Place
-from app.workers.local_worker import FROM_OUTSIDE
+from app.workers.errors import Cause, Exit
 from storage.records.runs import JsonObject, Progress, RunStatus
 
 STOP_WITHIN_S = 10.0
@@ -82,29 +80,24 @@ def no_disk(error: OSError) -> Ending:
     return Ending(RunStatus.INTERRUPTED, message)
 
 
-def lost(
-    exit_code: int,
-    wish: StopWish | None,
-    place: Place | None = None,
-    resumable_step: int | None = None,
-) -> Ending:
-    """A worker went without a goodbye; `place` is where a person's code crashed it."""
+def lost(exit: Exit, wish: StopWish | None, resumable_step: int | None = None) -> Ending:
+    """A worker ended without a result."""
     if wish is StopWish.SERVER:
         return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was kept.")
     if wish is StopWish.PERSON:
         message = "Stopped. The worker did not answer in time, so no model was kept."
         return Ending(RunStatus.STOPPED, message)
-    if exit_code == -signal.SIGSYS:
-        return failed(
-            "Sandbox violation: the worker tried what the sandbox forbids, and was ended."
-        )
-    if exit_code in FROM_OUTSIDE:
-        name = signal.Signals(-exit_code).name
-        message = f"The worker was ended from outside ({name}), by the system or by a person."
-        return Ending(RunStatus.INTERRUPTED, message + goes_on_from(resumable_step))
-    how = signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
-    if place is not None:
-        return failed(
-            f"{place.filename}, line {place.line}: it crashed the worker ({how}).", place.line
-        )
-    return failed(f"The worker ended by itself without a word ({how}).")
+    match exit.cause:
+        case Cause.OUTSIDE:
+            signal = f" ({exit.status})" if exit.status else ""
+            message = f"The worker was ended from outside{signal}, by the system or by a person."
+            return Ending(RunStatus.INTERRUPTED, message + goes_on_from(resumable_step))
+        case Cause.SANDBOX:
+            return failed(
+                "Sandbox violation: the worker tried what the sandbox forbids, and was ended."
+            )
+        case Cause.USER_CODE:
+            return failed(exit.how, exit.line)
+        case Cause.LIMIT:
+            return failed(f"The worker was ended: {exit.how}.")
+    return failed(f"The worker ended by itself without a word ({exit.status}).")

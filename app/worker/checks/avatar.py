@@ -11,7 +11,7 @@ _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _MOST_PIXELS = 50_000_000
 
 
-def shrink(job: commands.Shrink, content: bytes, channel: Channel) -> None:
+def shrink(job: commands.Shrink, channel: Channel, content: bytes) -> None:
     """Deliver avatar.png: pixels only, nothing else of what the file held."""
     Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
     with Image.open(io.BytesIO(content), formats=_FORMATS) as sent:

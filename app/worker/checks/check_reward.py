@@ -33,7 +33,7 @@ _ONLY = "reward"
 """The name of the only term of a reward that names none."""
 
 
-def check_reward(job: commands.CheckReward, content: bytes, channel: Channel) -> None:
+def check_reward(job: commands.CheckReward, channel: Channel, content: bytes) -> None:
     """Say what the reward pays, term by term and episode by episode.
 
     Raises:

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from app.protocol import commands, messages
+from app.protocol.pipe import Channel
 from app.worker.envs.custom import names_of
 from app.worker.envs.environments import (
     episode_limit,
@@ -36,6 +37,11 @@ _OBSERVATION_KINDS: dict[type[Any], Any] = {
 
 class RefusedError(Exception):
     """Nothing here can be trained on it; the text is the reason."""
+
+
+def send_description(job: commands.Describe, channel: Channel) -> None:
+    """Say what an environment is like."""
+    channel.send(describe(job))
 
 
 def describe(job: commands.Describe) -> messages.Described | messages.NotDescribed:

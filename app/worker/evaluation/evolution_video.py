@@ -20,7 +20,7 @@ _SIDE = 12
 _INK, _GROUND = (236, 236, 236), (16, 18, 20)
 
 
-def evolve(job: commands.Evolve, content: bytes, channel: Channel) -> None:
+def evolve(job: commands.Evolve, channel: Channel, content: bytes) -> None:
     """Deliver one film of all clips."""
     clips = msgspec.msgpack.decode(content, type=list[bytes])
     film: Mp4Writer | None = None

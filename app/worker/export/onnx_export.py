@@ -34,7 +34,7 @@ class NotExportableError(Exception):
     """The policy can't be written; the text is the whole sentence."""
 
 
-def export(job: commands.Export, weights: bytes, channel: Channel) -> None:
+def export(job: commands.Export, channel: Channel, weights: bytes) -> None:
     """Build the policy, take its weights, and deliver it as a file."""
     try:
         envs = make_evaluation_envs(job.setup)

@@ -40,7 +40,7 @@ class _RefusedError(Exception):
     """Nothing can be made of it; the text is the whole sentence."""
 
 
-def examine(content: bytes, channel: Channel) -> None:
+def examine(_: commands.Examine, channel: Channel, content: bytes) -> None:
     """Say what kind of model it is."""
     try:
         channel.send(_examined(_read(content)[0]))
@@ -48,7 +48,7 @@ def examine(content: bytes, channel: Channel) -> None:
         channel.send(messages.Refused(why=str(error)))
 
 
-def adopt(job: commands.Adopt, content: bytes, channel: Channel) -> None:
+def adopt(job: commands.Adopt, channel: Channel, content: bytes) -> None:
     """Deliver the policy as the lab keeps them."""
     try:
         weights = _adopted(job, content[: job.model_size], content[job.model_size :])

@@ -1,6 +1,5 @@
 """Train a model and report how it goes."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,20 +24,14 @@ from app.worker.training.callback import TrainingCallback
 from app.worker.training.checkpoint import restore
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What a run begins with, or goes on with."""
+def train(job: commands.Train, channel: Channel, control: Control, file: bytes) -> None:
+    """Train until the budget is used or the lab says stop; deliver the model either way.
 
-    checkpoint: bytes | None = None
-    policy: bytes | None = None
-    """The weights of another run."""
-
-
-def train(job: commands.Train, channel: Channel, control: Control, begin: Beginning) -> None:
-    """Train until the budget is used or the lab says stop; deliver the model either way."""
+    `file` is a checkpoint to resume from, or the policy of another run to begin with, if any.
+    """
     reward = _written_reward(job, channel)
     envs = make_training_envs(job.setup, job.n_envs, reward)
-    model, reporter = _begin(job, envs, channel, control, begin)
+    model, reporter = _begin(job, envs, channel, control, file)
     _learn(model, reporter)
     if not control.stop_requested:
         # So that a completed run can be extended.
@@ -58,14 +51,14 @@ def _written_reward(job: commands.Train, channel: Channel) -> RewardFunction | N
 
 
 def _begin(
-    job: commands.Train, envs: VecEnv, channel: Channel, control: Control, begin: Beginning
+    job: commands.Train, envs: VecEnv, channel: Channel, control: Control, file: bytes
 ) -> tuple[BaseAlgorithm, TrainingCallback]:
     setup, why_not_fast = settle_engine(job.setup, envs)
     started = messages.Started(engine=setup.engine, why_not_fast=why_not_fast)
-    if begin.checkpoint is None:
+    if not job.resume:
         model = build_model(setup, envs, seed=job.seed)
-        if begin.policy is not None:
-            load_weights(model, envs, begin.policy)
+        if job.transfer:
+            load_weights(model, envs, file)
         reporter = TrainingCallback(job, envs, channel, control)
         reporter.init_callback(model)
         channel.send(started)
@@ -73,7 +66,7 @@ def _begin(
             channel.send(messages.Noted(event_type="engine", message=more_cores))
         return model, reporter
     restored = restore(
-        begin.checkpoint,
+        file,
         setup,
         envs,
         alive=lambda: channel.send(messages.Alive()),

@@ -1,31 +1,29 @@
-import signal
-
 import pytest
 
 from app.runs.state import endings
 from app.runs.state.endings import StopWish
+from app.workers.errors import Cause, Exit
 from storage.records.runs import Progress, RunStatus
 
 DONE = Progress(timesteps=2_048, elapsed_s=3.2)
 
 
 @pytest.mark.parametrize(
-    ("exit_code", "wish", "status", "words"),
+    ("cause", "wish", "status", "words"),
     [
-        (-signal.SIGKILL, None, RunStatus.INTERRUPTED, "ended from outside (SIGKILL)"),
-        (-signal.SIGTERM, None, RunStatus.INTERRUPTED, "SIGTERM"),
-        (-signal.SIGSYS, None, RunStatus.FAILED, "sandbox"),
-        (-signal.SIGSEGV, None, RunStatus.FAILED, "SIGSEGV"),
-        (3, None, RunStatus.FAILED, "exit code 3"),
-        (0, None, RunStatus.FAILED, "exit code 0"),
-        (-signal.SIGKILL, StopWish.PERSON, RunStatus.STOPPED, "did not answer"),
-        (-signal.SIGKILL, StopWish.SERVER, RunStatus.INTERRUPTED, "shut down"),
+        (Cause.OUTSIDE, None, RunStatus.INTERRUPTED, "ended from outside (SIGKILL)"),
+        (Cause.SANDBOX, None, RunStatus.FAILED, "sandbox"),
+        (Cause.ITSELF, None, RunStatus.FAILED, "(SIGKILL)"),
+        (Cause.LIMIT, None, RunStatus.FAILED, "was ended: it did something."),
+        (Cause.USER_CODE, None, RunStatus.FAILED, "it did something"),
+        (Cause.OUTSIDE, StopWish.PERSON, RunStatus.STOPPED, "did not answer"),
+        (Cause.OUTSIDE, StopWish.SERVER, RunStatus.INTERRUPTED, "shut down"),
     ],
 )
 def test_a_lost_worker_is_judged_by_how_it_went(
-    exit_code: int, wish: StopWish | None, status: RunStatus, words: str
+    cause: Cause, wish: StopWish | None, status: RunStatus, words: str
 ) -> None:
-    ending = endings.lost(exit_code, wish)
+    ending = endings.lost(Exit(cause, "it did something", "SIGKILL"), wish)
 
     assert ending.status is status
     assert words in ending.message

@@ -1,0 +1,23 @@
+import importlib
+import inspect
+from typing import get_args
+
+import pytest
+
+from app.protocol import commands
+from app.worker.jobs import _JOBS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", get_args(commands.Job), ids=lambda one: one.__name__)
+def test_every_command_that_begins_a_job_has_a_function_that_takes_what_it_is_given(
+    command: type[commands.Command],
+) -> None:
+    job = _JOBS[command]
+    function = getattr(importlib.import_module(f"app.worker.{job.module}"), job.function)
+
+    given, *rest = inspect.signature(function).parameters.values()
+
+    assert given.annotation is command
+    assert len(rest) == len(job.takes)
+    assert all(one.name in {*job.takes, "content", "weights"} for one in rest)
