@@ -14,7 +14,7 @@ from app.catalog.environments.catalogue import environment_of_run
 from app.catalog.environments.spec import EnvSpec
 from app.lab import Lab
 from app.run_config.config import RunRequest
-from app.run_config.repeating import request_like
+from app.run_config.derive import derive
 from app.runs.state.feed import RunFeed
 from components.base.explain import Explained, explained
 from components.base.metrics import MetricCells
@@ -286,7 +286,7 @@ class Dashboard:
 
     async def _train_again(self) -> None:
         if self._feed is not None:
-            await self._train(request_like(self._feed.run.config))
+            await self._train(derive(self._feed.run.config))
 
     async def _train(self, request: RunRequest) -> None:
         try:

@@ -30,6 +30,7 @@ from app.runs.branching import BranchRequest, branch_request, make_branch
 from app.runs.groups import GroupPoint
 from app.runs.service import RunService
 from app.runs.state.feed import RunFeed
+from app.runs.stored_policies import PolicyAddress
 from app.sharing.sharing import Sharing
 from storage.errors import GroupNotFoundError, RunNotFoundError
 from storage.files.run_folder import RunFolder
@@ -422,7 +423,7 @@ class RunAccess:
             await self.check_may_write_code("a reward function")
         await self._check_disk(self._me)
         if request.init_from is not None:
-            source = request.init_from.partition("@")[0]
+            source = PolicyAddress.parse(request.init_from).run_id
             try:
                 seen = self.visitor.sees(await self._trainer.get(source))
             except RunNotFoundError:

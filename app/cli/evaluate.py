@@ -13,7 +13,7 @@ from app.core.settings import SentenceParser
 from app.evaluation.evaluation import EPISODES, Evaluation, EvaluationOptions
 from app.evaluation.service import EvaluationError
 from app.lab import Lab
-from app.runs.policies import BEST
+from app.runs.stored_policies import BEST
 
 _FAILED = 1
 

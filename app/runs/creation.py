@@ -9,7 +9,8 @@ from app.core.storage_thread import StorageThread
 from app.discovery.environment_finder import EnvironmentFinder
 from app.run_config.config import RunConfig, RunRequest
 from app.runs.state.journal import Journal
-from app.runs.transfer import check_transfer, read_policy
+from app.runs.stored_policies import PolicyAddress, read_policy
+from app.runs.transfer import check_transfer
 from storage.database import runs
 from storage.database.database import in_one_step
 from storage.errors import RunNotFoundError
@@ -63,7 +64,7 @@ class Creation:
                 tags=request.tags,
                 group_id=group_id,
                 owner=owner,
-                parent=config.init_from.partition("@")[0] if config.init_from else None,
+                parent=config.init_from and PolicyAddress.parse(config.init_from).run_id,
             )
         except OSError as error:
             reason = error.strerror or type(error).__name__
@@ -101,13 +102,17 @@ class Creation:
         """Return the policy that a run begins with, if it begins with another run's."""
         if config.init_from is None:
             return None
-        run_id, _, step = config.init_from.partition("@")
+        address = PolicyAddress.parse(config.init_from)
         try:
-            source = await self._storage(runs.get_run, run_id)
+            source = await self._storage(runs.get_run, address.run_id)
         except RunNotFoundError as error:
             raise InputError(str(error), field="init_from") from None
         check_transfer(config, RunConfig.model_validate(source.config))
-        return await asyncio.to_thread(read_policy, self._folder.run(source.id), step)
+        folder = self._folder.run(source.id)
+        found = await asyncio.to_thread(read_policy, folder, address.which, field="init_from")
+        if found is None:
+            raise InputError("The run to begin from has no policy yet.", field="init_from")
+        return found.weights
 
 
 async def _configure(request: RunRequest) -> RunConfig:

@@ -1,10 +1,8 @@
-"""Begin with the policy of another run."""
+"""Whether a run can begin with the policy of another one."""
 
 from app.catalog.algorithms.catalogue import get_algorithm
 from app.core.errors import InputError
 from app.run_config.config import RunConfig
-from storage.files.fork_files import ForkFiles
-from storage.files.run_folder import RunFolder
 
 
 def check_transfer(config: RunConfig, source: RunConfig) -> None:
@@ -45,36 +43,6 @@ def check_transfer(config: RunConfig, source: RunConfig) -> None:
             "policy doesn't fit.",
             field="init_from",
         )
-
-
-def read_policy(folder: RunFolder, step: str) -> bytes:
-    """Return the newest policy of a run, or that of the checkpoint or change of some step.
-
-    Raises:
-        InputError: if there is none.
-    """
-    checkpoints = folder.checkpoints
-    found = folder.newest_policy()
-    if step:
-        chosen = (file for file in checkpoints if str(file.timesteps) == step)
-        found = next(((file.policy, file.timesteps) for file in chosen), None)
-    try:
-        if found is not None:
-            return found[0].read_bytes()
-    except OSError:
-        # The run to begin from trains, and this checkpoint just made room for a newer one.
-        pass
-    if not step:
-        raise InputError("The run to begin from has no policy yet.", field="init_from")
-    forks = ForkFiles(folder.forks_path)
-    kept = forks.policy(int(step)) if step.isdecimal() and len(step) < 20 else None
-    if kept is not None:
-        return kept
-    known = sorted({*forks.steps(), *(file.timesteps for file in checkpoints)})
-    steps = ", ".join(map(str, known)) or "none"
-    raise InputError(
-        f"The run has no checkpoint of step {step[:20]}. It has: {steps}.", field="init_from"
-    )
 
 
 def _spaces(config: RunConfig) -> tuple[object, ...]:

@@ -19,8 +19,8 @@ from app.evaluation.evaluation import Evaluation
 from app.protocol import messages
 from app.protocol.messages import Count, MetricName, Number
 from app.run_config.config import AppliedChange, RunConfig, RunRequest
+from app.run_config.derive import derive
 from app.run_config.live_changes import read_change
-from app.run_config.repeating import request_like
 from app.sharing.archive import BundleError
 from app.sharing.manifest import EventEntry, Manifest
 from app.workers.video import LARGEST_REPLAY, LARGEST_VIDEO
@@ -86,7 +86,7 @@ def read_request(folder: RunFolder) -> tuple[RunConfig, RunRequest]:
     raw = _decode("config.json", folder.config.read_bytes(), dict[str, Any])
     try:
         given = RunConfig.model_validate(raw)
-        return given, request_like(raw).model_copy(update={"seed": given.seed, "start": False})
+        return given, derive(raw, {"start": False}, keeps_seed=True)
     except ValidationError as error:
         problem = explain([dict(one) for one in error.errors()])
         raise BundleError(f"config.json: {problem}") from None

@@ -13,13 +13,13 @@ from app.protocol import commands
 from app.run_config.config import RunConfig
 from app.runs.policies import check_code
 from app.runs.service import RunService
+from app.runs.stored_policies import read_policy
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
 from app.workers.errors import JobError, JobRefusedError
 from app.workers.pool import WorkerPool
 from storage.errors import WrongStateError
 from storage.files.lab_folder import LabFolder
-from storage.files.run_folder import RunFolder
 from storage.metrics import metrics
 from storage.records.runs import RunRecord
 
@@ -49,12 +49,16 @@ class Exports:
             InputError: if its policy has no form in ONNX.
         """
         await check_code(self._trainer, run)
-        weights = await asyncio.to_thread(_policy, run, self._folder.run(run.id))
+        folder = self._folder.run(run.id)
+        policy = await asyncio.to_thread(read_policy, folder, None, field="format")
+        if policy is None:
+            wish = "be exported: it has no policy yet. Train it first"
+            raise WrongStateError(run.id, run.status, wish)
         command = commands.Export(setup=RunConfig.model_validate(run.config).setup())
         try:
             async with self._pool.job(
                 command,
-                file=("policy.pt", weights),
+                file=("policy.pt", policy.weights),
                 slot=self._pool.side_slots.for_a_test(),
                 within_s=_WITHIN_S,
             ) as job:
@@ -64,17 +68,6 @@ class Exports:
         except JobError as error:
             raise InputError(f"The policy could not be exported: {error}.") from error
         return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
-
-
-def _policy(run: RunRecord, folder: RunFolder) -> bytes:
-    found = folder.newest_policy()
-    try:
-        if found is not None:
-            return found[0].read_bytes()
-    except OSError:
-        # It just made room for a newer one, which is there a moment later.
-        pass
-    raise WrongStateError(run.id, run.status, "be exported: it has no policy yet. Train it first")
 
 
 def _lines(path: Path) -> Iterator[dict[str, object]]:

@@ -66,6 +66,11 @@ class HandedOut:
     header: messages.WeightsHeader
     frame: bytes
 
+    @property
+    def weights(self) -> bytes:
+        """The weights alone, as files have them."""
+        return framing.split_header(self.frame[framing.HEADER.size + len(framing.WEIGHTS) :])[1]
+
 
 Received = messages.FromWorker | Shown | Piece | HandedOut
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from nicegui import ui
 
-from app.analysis.doctor.proposals import applicable_now, describe_change, request_with
+from app.analysis.doctor.proposals import applicable_now, describe_change
 from app.analysis.insights.insight import Insight
 from app.run_config.config import RunRequest
+from app.run_config.derive import derive
 from storage.errors import LabError
 from storage.records.runs import JsonObject, RunRecord
 
@@ -113,7 +114,7 @@ class InsightCard:
             )
 
     async def _train(self, config: JsonObject, change: JsonObject) -> None:
-        await self._do(self._on_train(request_with(config, change)))
+        await self._do(self._on_train(derive(config, change, keeps_seed=True)))
 
     async def _change(self, values: JsonObject) -> None:
         await self._do(self._on_change(dict(values)))

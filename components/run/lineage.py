@@ -15,7 +15,7 @@ from app.catalog.algorithms.catalogue import get_algorithm
 from app.core.errors import explain
 from app.core.parameters import Parameter
 from app.run_config.config import RunRequest
-from app.run_config.repeating import request_like
+from app.run_config.derive import derive
 from components.base.buttons import primary_button, quiet_button
 from components.base.dialogs import answer_to
 from components.base.hyperparameter_field import HyperparameterField, number_input, read_whole
@@ -101,7 +101,7 @@ class LineageTree:
                 quiet_button("Return to before", lambda: self._branch(node, before), label=about)
 
     async def _again(self, node: Node) -> None:
-        await self._train(request_like(node.run.config))
+        await self._train(derive(node.run.config))
 
     async def _branch(self, node: Node, step: int | None) -> None:
         with self._dialogs:

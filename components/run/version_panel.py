@@ -9,7 +9,7 @@ from app.access.run_access import RunAccess
 from app.accounts.errors import AccessError
 from app.evaluation.evaluation import EPISODES
 from app.run_config.config import RunRequest
-from app.run_config.repeating import request_like
+from app.run_config.derive import derive
 from app.runs.state.feed import RunFeed
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
@@ -116,8 +116,7 @@ class VersionPanel:
                     pin = "Unpin" if version.pinned else "Pin"
                     quiet_button(pin, lambda: self._pin(row), label=about)
                 quiet_button("Test", lambda: self._test(version), label=about)
-                if version.kind != "best":
-                    quiet_button("Train from here", lambda: self._begin(version), label=about)
+                quiet_button("Train from here", lambda: self._begin(version), label=about)
 
     async def _pin(self, row: _Row) -> None:
         name, is_pinned = row.version.name, row.version.pinned
@@ -130,9 +129,9 @@ class VersionPanel:
         if self._feed is None:
             return
         run = self._feed.run
-        source = f"{run.id}@{version.timesteps}" if version.kind == "checkpoint" else run.id
-        request = request_like(run.config).model_copy(update={"init_from": source})
-        await self._try(self._on_begin(request))
+        source = run.id if version.address is None else f"{run.id}@{version.address}"
+        changes = {"init_from": source}
+        await self._try(self._on_begin(derive(run.config, changes, at=version.timesteps)))
 
     async def _try(self, wish: Awaitable[None]) -> None:
         self._refusal.say("")

@@ -20,11 +20,11 @@ _DESCRIPTIONS = {
     "seed": "The same seed gives the same run. Empty: a random one.",
     "seeds": "How many runs, each with a seed of its own.",
     "name": "What the run is called in lists. Empty: algorithm and environment.",
-    "init_from": "Begin with the policy of another run: its id, or id@step for a checkpoint.",
+    "init_from": "Begin with the policy of another run: its id, id@best or id@step.",
     "evaluate_every": "Judge the policy beside the training after so many steps. Empty: never.",
     "stop_when_solved": "End when three evaluations in a row reach the solved score.",
 }
-PLACEHOLDERS = {"seed": "random", "init_from": "id, or id@step", "evaluate_every": "never"}
+PLACEHOLDERS = {"seed": "random", "init_from": "id, id@best or id@step", "evaluate_every": "never"}
 _OPTIONAL = frozenset({"seed", "evaluate_every"})
 _TEXTS = frozenset({"name", "init_from"})
 _LONGEST = 200

@@ -18,9 +18,9 @@ class ForkFiles:
     def save(self, timesteps: int, policy: Content) -> None:
         """Keep a policy."""
         self.path.mkdir(exist_ok=True)
-        write_atomically(self._file(timesteps), policy)
+        write_atomically(self.policy_path(timesteps), policy)
         for old in self.steps()[:-_KEPT]:
-            self._file(old).unlink(missing_ok=True)
+            self.policy_path(old).unlink(missing_ok=True)
 
     def steps(self) -> list[int]:
         """Return the steps that have one, earliest first."""
@@ -29,18 +29,12 @@ class ForkFiles:
         names = (file.stem for file in self.path.glob("*.pt"))
         return sorted(int(name) for name in names if name.isdecimal())
 
-    def policy(self, timesteps: int) -> bytes | None:
-        """Return the policy of a step, unless there is none."""
-        try:
-            return self._file(timesteps).read_bytes()
-        except OSError:
-            return None
+    def policy_path(self, timesteps: int) -> Path:
+        """Return where the policy of a step lies, which is one of `steps`."""
+        return self.path / f"{timesteps}.pt"
 
     def cut_back(self, timesteps: int) -> None:
         """Forget those after a step: the run goes on before them."""
         for step in self.steps():
             if step > timesteps:
-                self._file(step).unlink(missing_ok=True)
-
-    def _file(self, timesteps: int) -> Path:
-        return self.path / f"{timesteps}.pt"
+                self.policy_path(step).unlink(missing_ok=True)

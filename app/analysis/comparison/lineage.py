@@ -6,12 +6,12 @@ from typing import Any
 
 from app.analysis.comparison.differences import flat, written
 from app.run_config.config import RunRequest
-from app.run_config.repeating import request_like
-from storage.records.runs import JsonObject, RunRecord
+from app.run_config.derive import derive, live_values
+from app.runs.stored_policies import PolicyAddress
+from storage.records.runs import RunRecord
 
 _NOT_TOLD = frozenset({"seed", "init_from", "engine_used", "preset", "reward_code"})
 """What differs between most runs and was nobody's wish, or is told in other words."""
-_HYPERPARAMETERS = ("learning_rate", "ent_coef", "clip_range")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,38 +56,23 @@ def branch_of(run: RunRecord, step: int | None, wishes: Mapping[str, Any]) -> Ru
     Raises:
         ValidationError: if a value can't be used.
     """
-    names = {"total_timesteps", "name"}
-    hyperparameters = {
-        **run.config.get("hyperparameters", {}),
-        **_changed_by(run.config, step),
-        **{name: value for name, value in wishes.items() if name not in names},
-    }
-    update = {
-        "hyperparameters": hyperparameters,
-        "learning_rate": None,
+    own = {"total_timesteps", "name"}
+    changes = {
+        "hyperparameters": {name: value for name, value in wishes.items() if name not in own},
         "init_from": run.id if step is None else f"{run.id}@{step}",
         "name": wishes.get("name") or f"{run.name[:160]} (branch)",
         "total_timesteps": wishes.get("total_timesteps") or run.total_timesteps,
         "tags": list(run.tags),
     }
-    return RunRequest.model_validate({**request_like(run.config).model_dump(), **update})
-
-
-def _changed_by(config: JsonObject, step: int | None) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for change in config.get("changes") or ():
-        if step is None or change["timesteps"] <= step:
-            given = {name: change.get(name) for name in _HYPERPARAMETERS}
-            values.update({name: value for name, value in given.items() if value is not None})
-    return values
+    return derive(run.config, changes, at=step)
 
 
 def _node(
     run: RunRecord, known: Mapping[str, RunRecord], checkpoints: Sequence[int], forks: Sequence[int]
 ) -> Node:
     parent = known.get(run.parent or "")
-    _, _, step = str(run.config.get("init_from") or "").partition("@")
-    from_step = int(step) if step.isdecimal() else None
+    which = PolicyAddress.parse(str(run.config.get("init_from") or "")).which
+    from_step = which if isinstance(which, int) else None
     return Node(
         run=run,
         parent=parent.id if parent else None,
@@ -108,7 +93,7 @@ def _edge(run: RunRecord, parent: RunRecord | None, from_step: int | None) -> st
 
 
 def _differences(before: RunRecord, after: RunRecord, at: int | None) -> list[str]:
-    old = {**flat(before.config), **_dotted(_changed_by(before.config, at))}
+    old = {**flat(before.config), **_dotted(live_values(before.config, at))}
     new = flat(after.config)
     told = [
         f"{name.rpartition('.')[2]} {written(old.get(name))} to {written(value)}"

@@ -2,21 +2,10 @@
 
 from collections.abc import Mapping
 
-from app.run_config.config import RunRequest
 from storage.records.runs import JsonObject
 
-_KEPT = frozenset(RunRequest.model_fields) - {"seeds", "name", "tags", "start"}
 _NOW = frozenset({"learning_rate", "ent_coef", "clip_range"})
 """What a run that trains can be given."""
-
-
-def request_with(config: JsonObject, change: JsonObject) -> RunRequest:
-    """Return the request for a run like one that was made, but for a change, to begin at once."""
-    wish = {name: value for name, value in config.items() if name in _KEPT}
-    for name, value in change.items():
-        is_nested = isinstance(value, Mapping)
-        wish[name] = {**wish.get(name, {}), **value} if is_nested else value
-    return RunRequest(**wish, start=True)
 
 
 def applicable_now(change: JsonObject | None) -> JsonObject | None:

@@ -3,10 +3,8 @@
 import asyncio
 import logging
 
-from app.protocol import framing
 from app.runs.execution.supervisor import Supervisor
 from app.workers.errors import WorkerGoneError
-from app.workers.local_worker import HandedOut
 from storage.files.fork_files import ForkFiles
 
 _HANDED_OUT_WITHIN_S = 3.0
@@ -15,18 +13,12 @@ _HANDED_OUT_WITHIN_S = 3.0
 _log = logging.getLogger(__name__)
 
 
-def weights_of(policy: HandedOut) -> bytes:
-    """Return the weights that a worker handed out, as files have them."""
-    content = policy.frame[framing.HEADER.size + len(framing.WEIGHTS) :]
-    return framing.split_header(content)[1]
-
-
 async def keep_fork(supervisor: Supervisor, files: ForkFiles) -> None:
     """Store the policy as the worker has it now; a change doesn't fail because this does."""
     try:
         async with asyncio.timeout(_HANDED_OUT_WITHIN_S):
             policy = await supervisor.newest_policy()
-        await asyncio.to_thread(files.save, policy.header.timesteps, weights_of(policy))
+        await asyncio.to_thread(files.save, policy.header.timesteps, policy.weights)
     except (WorkerGoneError, TimeoutError):
         # It ends, or is in the middle of a long update: its checkpoints have to do.
         return

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from app.run_config.config import RunConfig, RunRequest
+from app.run_config.derive import derive
 from app.run_config.preset_results import promised_scores
-from app.run_config.repeating import request_like
 
 
 def config(**wishes: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_a_run_can_be_asked_for_once_more_with_another_seed() -> None:
         hyperparameters={"learning_rate": "1e-3 -> 0"},
     )
 
-    again = RunConfig.from_request(request_like(made)).model_dump(mode="json")
+    again = RunConfig.from_request(derive(made)).model_dump(mode="json")
 
     assert again.pop("seed") != made.pop("seed")
     assert again == made

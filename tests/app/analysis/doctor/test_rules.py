@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from app.analysis.doctor.proposals import request_with
 from app.analysis.doctor.rules import (
     learning,
     memory,
@@ -22,6 +21,7 @@ from app.analysis.doctor.rules.catalogue import RULES, examine
 from app.analysis.insights.insight import Insight, Severity
 from app.analysis.insights.situation import Situation
 from app.run_config.config import AppliedChange, RunConfig, RunRequest
+from app.run_config.derive import derive
 from storage.records.runs import RunStatus
 from tests.app.analysis.doctor.situations import Curve, flat, noisy, rising, situation
 
@@ -344,7 +344,7 @@ def test_a_proposed_change_makes_a_configuration_that_can_be_used(
     if insight.change is None:
         return
 
-    changed = request_with(seen.config.model_dump(mode="json"), insight.change)
+    changed = derive(seen.config.model_dump(mode="json"), insight.change, keeps_seed=True)
 
     assert RunConfig.from_request(changed) != seen.config
 
@@ -411,7 +411,9 @@ def test_the_request_of_a_change_keeps_the_rest_of_a_run() -> None:
     )
     config = RunConfig.from_request(wish).model_dump(mode="json")
 
-    changed = request_with(config, {"hyperparameters": {"learning_rate": 1e-4}, "n_envs": 8})
+    changed = derive(
+        config, {"hyperparameters": {"learning_rate": 1e-4}, "n_envs": 8}, keeps_seed=True
+    )
 
     assert changed.hyperparameters["gamma"] == 0.9
     assert changed.hyperparameters["learning_rate"] == 1e-4
