@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nicegui import ui
+from nicegui.awaitable_response import AwaitableResponse, NullResponse
 from nicegui.elements.mixins.validation_element import ValidationElement
 from nicegui.elements.mixins.value_element import ValueElement
 
@@ -22,6 +23,20 @@ _TEXT_PROPS = "dense outlined hide-bottom-space"
 _SCHEDULE = "0.001 -> 0"
 _LONGEST = 1_000
 """Of what is taken back from a browser."""
+
+
+class TextInput(ui.input):
+    """A text field that keeps what is typed while its page is still being opened."""
+
+    def run_method(self, name: str, *args: Any, timeout: float = 1) -> AwaitableResponse:
+        """Call a method in the browser; before it is connected, the page itself has the value.
+
+        NiceGUI would queue `updateValue` for every value that is set while the page is built, and
+        reset the field by it after somebody has typed.
+        """
+        if name == "updateValue" and not self.client.has_socket_connection:
+            return NullResponse()
+        return super().run_method(name, *args, timeout=timeout)
 
 
 class HyperparameterField:
@@ -188,7 +203,7 @@ class HyperparameterField:
                 select = ui.select(choices, label=name, value=default, on_change=self._changed)
                 return checked_elsewhere(select).props(_TEXT_PROPS)
         text = write_value(default)
-        field = checked_elsewhere(ui.input(name, value=text, on_change=self._changed))
+        field = checked_elsewhere(TextInput(name, value=text, on_change=self._changed))
         hint = "off" if self._parameter.nullable else ""
         return field.props(f'{_TEXT_PROPS} placeholder="{hint}" autocomplete=off')
 
@@ -200,7 +215,7 @@ def checked_elsewhere(field: Field) -> Field:
 
 def number_input(label: str, value: str, on_change: Callable[[], object]) -> ui.input:
     """Return a field for a number, which may be typed as 3e-4 or 100,000."""
-    field = checked_elsewhere(ui.input(label, value=value, on_change=on_change))
+    field = checked_elsewhere(TextInput(label, value=value, on_change=on_change))
     return field.props(f"{_TEXT_PROPS} autocomplete=off inputmode=decimal").mark(
         label.replace(" ", "_")
     )
