@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from app.catalog.environments.catalogue import CATALOGUE
 from tests.app.accounts.people import Someone, newcomer
 from tests.conftest import free_port
-from tests.lab_server import LabServer, wait_until
+from tests.lab_server import LabServer, is_alive, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -295,7 +295,7 @@ def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
         worker = the_worker(lab)
         worker.suspend()
         late = hangs.post("step", action=0)
-        wait_until(lambda: not worker.is_running() or worker.status() == "zombie")
+        wait_until(lambda: not is_alive(worker))
 
     assert (answer.status_code, error_of(answer)["code"]) == (409, "preview_ended")
     assert "CartPole-v1 ended the preview: it ended without a word." in error_of(answer)["message"]
@@ -311,7 +311,7 @@ def test_a_shutdown_leaves_no_worker_and_without_places_there_is_none(small: Lab
 
     small.terminate()
 
-    assert not worker.is_running() or worker.status() == "zombie"
+    assert not is_alive(worker)
     small.restart(RL_LAB_VIEWERS="0")
     answer = small.api.post("/previews", json={"env_id": "CartPole-v1"})
     assert (answer.status_code, error_of(answer)["code"]) == (503, "no_worker")
