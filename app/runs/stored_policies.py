@@ -69,8 +69,9 @@ def find_policy(folder: RunFolder, which: Which, *, field: str) -> tuple[Path, i
             f"It has policies of these steps: {steps}.",
             field=field,
         )
+    called = "The policy to begin with" if field == "init_from" else field
     raise InputError(
-        f"{field} must be best or a step of which run {folder.path.name} has one ({steps}), "
+        f"{called} must be best or a step of which run {folder.path.name} has one ({steps}), "
         f"got {short(which)}.",
         field=field,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from app.analysis.comparison.differences import flat, written
 from app.run_config.config import RunRequest
 from app.run_config.derive import derive, live_values
-from app.runs.stored_policies import PolicyAddress
+from app.runs.stored_policies import NEWEST, PolicyAddress, Which
 from storage.records.runs import RunRecord
 
 _NOT_TOLD = frozenset({"seed", "init_from", "engine_used", "preset", "reward_code"})
@@ -77,19 +77,20 @@ def _node(
         run=run,
         parent=parent.id if parent else None,
         from_step=from_step,
-        edge=_edge(run, parent, from_step),
+        edge=_edge(run, parent, which),
         changes=_changes(run, forks),
         branch_steps=sorted({*checkpoints, *forks}),
     )
 
 
-def _edge(run: RunRecord, parent: RunRecord | None, from_step: int | None) -> str:
+def _edge(run: RunRecord, parent: RunRecord | None, which: Which) -> str:
     if run.parent is None:
         return ""
     if parent is None:
         return "Began with the policy of a run that isn't there any more, or isn't yours to see."
-    start = f"From step {from_step:,}" if from_step is not None else "From its newest policy"
-    return f"{start}: {', '.join(_differences(parent, run, from_step)) or 'the same settings'}."
+    at = which if isinstance(which, int) else None
+    start = f"From its {which or NEWEST} policy" if at is None else f"From step {at:,}"
+    return f"{start}: {', '.join(_differences(parent, run, at)) or 'the same settings'}."
 
 
 def _differences(before: RunRecord, after: RunRecord, at: int | None) -> list[str]:

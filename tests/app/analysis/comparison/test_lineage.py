@@ -49,6 +49,22 @@ def test_a_change_while_training_names_the_policy_before_it() -> None:
     assert found.branch_steps == [2_000, 9_000]
 
 
+@pytest.mark.parametrize(
+    ("init_from", "start"),
+    [
+        ("first", "From its newest policy"),
+        ("first@best", "From its best policy"),
+        ("first@4000", "From step 4,000"),
+    ],
+)
+def test_a_run_says_with_which_policy_of_another_it_began(init_from: str, start: str) -> None:
+    child = _with_parent(run("child", **VALUES, init_from=init_from), "first")
+
+    found = nodes([parent(), child], {})
+
+    assert found[1].edge.startswith(f"{start}: ")
+
+
 def test_what_came_of_a_run_that_is_gone_says_so() -> None:
     (found,) = nodes([_with_parent(run("orphan", **VALUES, init_from="gone"), "gone")], {})
 
