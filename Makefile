@@ -10,12 +10,12 @@ run: setup bytecode
 	$(BIN)/python main.py
 
 test: setup-test bytecode chromium postgresql
-	@# mypy uses one core only, so the linters run beside the tests; what they find is shown last.
+	@# mypy uses one core only, so the linters run in parallel with the tests; what they find is shown last.
 	@$(MAKE) --no-print-directory lint > .venv/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/python -m tests.run; tests=$$?; \
 	wait $$lint || { cat .venv/lint.log; exit 1; }; exit $$tests
 
-# What isn't slow, beside the linters.
+# The fast tests, in parallel with the linters.
 check: setup-test bytecode
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint fast-tests
 
@@ -43,7 +43,7 @@ doctor: setup-test
 
 # Measure presets that have no result yet, or some: make presets only="CartPole-v1 PPO"
 presets: setup-test
-	$(BIN)/python -m benchmarks.presets --only "$(only)"
+	$(BIN)/python -m benchmarks.training.presets --only "$(only)"
 
 # Take a picture of every page in every state into docs/images. Look at them before you commit.
 screenshots: setup-test chromium

@@ -1,1 +1,1 @@
-"""What docs/performance.md reports, re-runnable with `make bench`."""
+"""The benchmarks of docs/performance.md; `make bench` runs them."""

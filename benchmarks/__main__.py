@@ -1,4 +1,4 @@
-"""Run all benchmarks, or the one that is named: `python -m benchmarks [NAME]`."""
+"""Run all benchmarks, or those with the given names: `python -m benchmarks [NAME ...]`."""
 
 import platform
 import sys
@@ -6,64 +6,73 @@ from importlib.metadata import version
 
 import psutil
 
-from benchmarks import (
-    array_stepping,
+from benchmarks import doctor
+from benchmarks.interface import (
     browsers,
-    bundle_memory,
     chart_cost,
     compare_cost,
-    doctor,
     editor_open,
-    engine_cost,
-    event_loop,
-    fast_engine,
     first_frame,
     first_page,
     history_page,
-    learning_curves,
     live_view,
+)
+from benchmarks.server import (
+    bundle_memory,
+    event_loop,
     many_listeners,
-    peers,
     queue,
-    reward_cost,
     run_list,
-    solved,
-    two_runs,
     web_memory,
     worker_start,
 )
+from benchmarks.training import (
+    array_stepping,
+    engine_cost,
+    envpool,
+    fast_engine,
+    learning_curves,
+    peers,
+    reward_cost,
+    solved,
+    two_runs,
+)
 
 BENCHMARKS = {
-    "first_page": first_page.run,
-    "first_frame": first_frame.run,
-    "worker_start": worker_start.run,
-    "browsers": browsers.run,
-    "live_view": live_view.run,
-    "event_loop": event_loop.run,
-    "engine_cost": engine_cost.run,
-    "fast_engine": fast_engine.run,
-    "array_stepping": array_stepping.run,
-    "reward_cost": reward_cost.run,
-    "learning_curves": learning_curves.run,
-    "solved": solved.run,
-    "peers": peers.run,
-    "two_runs": two_runs.run,
-    "many_listeners": many_listeners.run,
-    "run_list": run_list.run,
-    "history_page": history_page.run,
-    "queue": queue.run,
-    "web_memory": web_memory.run,
-    "bundle_memory": bundle_memory.run,
-    "chart_cost": chart_cost.run,
-    "compare_cost": compare_cost.run,
-    "editor_open": editor_open.run,
-    "doctor": doctor.run,
+    module.__name__.rpartition(".")[2]: module.run
+    for module in (
+        first_page,
+        first_frame,
+        worker_start,
+        browsers,
+        live_view,
+        event_loop,
+        engine_cost,
+        fast_engine,
+        array_stepping,
+        envpool,
+        reward_cost,
+        learning_curves,
+        solved,
+        peers,
+        two_runs,
+        many_listeners,
+        run_list,
+        history_page,
+        queue,
+        web_memory,
+        bundle_memory,
+        chart_cost,
+        compare_cost,
+        editor_open,
+        doctor,
+    )
 }
 PACKAGES = ("torch", "stable-baselines3", "gymnasium", "numpy", "nicegui")
 
 
 def main(names: list[str]) -> None:
-    """Print the machine, then each benchmark's table."""
+    """Print the machine and library versions, then each benchmark's table."""
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"Unknown benchmark {unknown.pop()!r}. Choose from: {', '.join(BENCHMARKS)}.")

@@ -1,4 +1,4 @@
-"""A lab to measure, in a process of its own, and people who watch it."""
+"""A lab to measure, in a separate process, and simulated viewers."""
 
 import contextlib
 import json
@@ -23,22 +23,22 @@ from websockets.sync.client import connect
 ROOT = Path(__file__).parent.parent
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-"""How Chromium is started."""
-_SETTLED_AFTER_S = 12.0
+"""Command-line flags of Chromium."""
+_SETTLE_S = 12.0
 BEFORE = os.environ.get("BENCH_BEFORE")
-"""A checkout of an older version to compare with, run by the same Python."""
+"""A checkout of an older version to compare with, run by the same Python interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast a training was."""
+    """Training speed in steps per second."""
 
     per_second: float
     per_cpu_second: float
 
 
 class MeasuredLab:
-    """A running server and the calls that a benchmark makes."""
+    """A running server and the API calls of benchmarks."""
 
     def __init__(self, url: str, pid: int, folder: Path) -> None:
         self.url = url
@@ -46,15 +46,15 @@ class MeasuredLab:
         self.pid = pid
         self.api = httpx.Client(base_url=f"{url}/api", timeout=60)
 
-    def start(self, **wishes: Any) -> str:
+    def start(self, **request: Any) -> str:
         """Create and start a run; return its id."""
-        answer = self.api.post("/runs", json={**wishes, "start": True})
+        answer = self.api.post("/runs", json={**request, "start": True})
         answer.raise_for_status()
         run_id: str = answer.json()["id"]
         return run_id
 
     def wait(self, run_id: str) -> dict[str, Any]:
-        """Wait until a run is over and return it."""
+        """Wait until a run is finished and return it."""
         while True:
             run = self.get(run_id)
             if run["finished_at"]:
@@ -67,38 +67,38 @@ class MeasuredLab:
         return run
 
     def workers(self) -> list[psutil.Process]:
-        """Return the worker processes that there are right now."""
+        """Return the current worker processes."""
         return list(psutil.Process(self.pid).children())
 
     def stop(self, run_id: str) -> None:
-        """Stop a run and wait for it."""
+        """Stop a run and wait until it is finished."""
         self.api.post(f"/runs/{run_id}/stop")
         self.wait(run_id)
 
     @contextlib.contextmanager
     def watched(self, run_id: str, viewers: int) -> Iterator[list[int]]:
-        """Let so many people watch; yields how many pictures each has got."""
+        """Watch the live view with `viewers` clients; yields the number of frames each received."""
         counts = [0] * viewers
-        ended = threading.Event()
+        stop = threading.Event()
         threads = [
-            threading.Thread(target=self._watch, args=(run_id, counts, i, ended), daemon=True)
+            threading.Thread(target=self._watch, args=(run_id, counts, i, stop), daemon=True)
             for i in range(viewers)
         ]
         for thread in threads:
             thread.start()
         yield counts
-        ended.set()
+        stop.set()
         for thread in threads:
             thread.join()
 
-    def _watch(self, run_id: str, counts: list[int], who: int, ended: threading.Event) -> None:
+    def _watch(self, run_id: str, counts: list[int], viewer: int, stop: threading.Event) -> None:
         address = f"{self.url.replace('http', 'ws')}/api/runs/{run_id}/frames"
         with contextlib.suppress(WebSocketException, OSError), connect(address) as line:
-            while not ended.is_set():
+            while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
                     line.recv(timeout=0.5)
                     line.send("ack")
-                    counts[who] += 1
+                    counts[viewer] += 1
 
 
 @contextlib.contextmanager
@@ -109,7 +109,7 @@ def measured_lab(
     root: Path = ROOT,
     **settings: str,
 ) -> Iterator[MeasuredLab]:
-    """Start a lab on an empty folder and end it afterwards."""
+    """Start a lab with an empty runs folder and terminate it afterwards."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -130,7 +130,7 @@ def measured_lab(
                     break
                 time.sleep(0.2)
             if wait_until_settled:
-                time.sleep(_SETTLED_AFTER_S)
+                time.sleep(_SETTLE_S)
             yield lab
         finally:
             process.terminate()
@@ -139,7 +139,7 @@ def measured_lab(
 
 @contextlib.contextmanager
 def labs_to_compare(**settings: str) -> Iterator[dict[str, MeasuredLab]]:
-    """Start this version, and beside it the one that BENCH_BEFORE names."""
+    """Start this version, and the one in BENCH_BEFORE if it is set."""
     with contextlib.ExitStack() as started:
         labs = {"now": started.enter_context(measured_lab(**settings))}
         if BEFORE:
@@ -148,34 +148,34 @@ def labs_to_compare(**settings: str) -> Iterator[dict[str, MeasuredLab]]:
         yield labs
 
 
-def speed_of(way: str, *, cold: bool = False, **wishes: Any) -> Speed:
-    """Train without the app, in a process of its own; see `one_training`."""
-    command = [sys.executable, "-m", "benchmarks.one_training", way, json.dumps(wishes)]
-    command += ["cold"] * cold
+def speed_of(variant: str, *, cold: bool = False, **request: Any) -> Speed:
+    """Train without the app in a separate process; see `one_training`."""
+    command = [sys.executable, "-m", "benchmarks.training.one_training"]
+    command += [variant, json.dumps(request)] + ["cold"] * cold
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return Speed(*map(float, done.stdout.split()))
 
 
 def one_thread_each() -> None:
-    """Let processes that start from now on compute on one core each, as the lab's workers do."""
+    """Limit processes started from now on to one thread each, like the lab's workers."""
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 
 def chromium_path() -> str:
-    """Return where a browser is; the one without windows paints otherwise, and comes last."""
+    """Return the path of Chromium; the headless shell renders differently and comes last."""
     found = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if found is None:
         sys.exit("This needs Chromium: make chromium")
     return found
 
 
-def wish(name: str, default: int) -> int:
-    """Return how large a benchmark shall be: BENCH_`name` from the environment, or the default."""
+def option(name: str, default: int) -> int:
+    """Return the environment variable BENCH_`name` as a number, or the default."""
     return int(os.environ.get(f"BENCH_{name}", default))
 
 
 def progress(done: int, total: int, what: str) -> None:
-    """Show on the terminal how far a benchmark has come."""
+    """Show a progress bar on the terminal."""
     bar = "#" * (20 * done // total)
     sys.stderr.write(f"\r[{bar:<20}] {done}/{total} {what:<40}")
     sys.stderr.write("\n" if done == total else "")

@@ -1,29 +1,24 @@
-"""`/environments/<id>`: get to know an environment before anything is trained on it."""
+"""`/environments/<id>`: explore an environment before training on it."""
 
 import time
 from urllib.parse import quote
 
 from nicegui import ui
 
-from app.access.run_access import RunAccess
-from app.accounts.errors import AccessError
-from app.authoring.tryouts.personal_tryouts import PersonalTryouts
-from app.authoring.tryouts.tryout import Tryout
-from app.catalog.environments.catalogue import CUSTOM
-from app.catalog.environments.spec import EnvSpec
-from app.core.errors import InputError
+from app.access import Access
+from app.accounts import AccessError
+from app.authoring.tryouts import Tryout
+from app.catalog.environments import CUSTOM_PREFIX, EnvSpec
+from app.core import InputError
 from app.lab import Lab
 from app.protocol import messages
-from app.workers.sandbox_check import Sandbox
-from components.base.panel import EmptyState, panel, ways_out
-from components.setup.environment_sheet import EnvironmentSheet
-from components.tryout.demonstration_list import DemonstrationList
-from components.tryout.score_board import ScoreBoard
-from components.tryout.state_view import StateView
-from components.tryout.tryout_panel import TryoutPanel
-from pages.layout import PATIENCE_S, frame
-from pages.visiting import this_visitor
-from storage.files.demonstrations import Demonstration
+from app.workers import Sandbox
+from components.base import EmptyState, page_links, panel
+from components.setup import EnvironmentSheet
+from components.tryout import DemonstrationList, ScoreBoard, StateView, TryoutPanel
+from pages.layout import RESPONSE_TIMEOUT_S, frame
+from pages.opener import this_principal
+from storage.records import Demonstration, RunFilter
 
 _SHOW_EVERY_S = 0.1
 _SCORES_EVERY_S = 2.0
@@ -32,75 +27,86 @@ _SCORES_EVERY_S = 2.0
 def register(lab: Lab) -> None:
     """Add the page to the site."""
 
-    @ui.page("/environments/{env_id:path}", response_timeout=PATIENCE_S)
+    @ui.page("/environments/{env_id:path}", response_timeout=RESPONSE_TIMEOUT_S)
     async def environment_page(env_id: str) -> None:
-        visitor = this_visitor()
+        principal = this_principal()
         sandbox = await lab.sandbox()
         try:
-            lab.environments.check_sees(visitor, env_id)
-            spec = await lab.environments.find(env_id, may_ask=visitor.may_work)
+            lab.environments.check_sees(principal, env_id)
+            spec = await lab.environments.find(env_id, ask_worker=principal.may_work)
         except InputError as error:
             with frame("Environment", lab, sandbox=sandbox), panel("Environment"):
-                EmptyState(str(error), "The train page lists all that the lab knows.")
-                ways_out(("Choose an environment", "/train"), ("All runs", "/runs"))
+                EmptyState(str(error), "The Train page lists all environments.")
+                page_links(("Choose an environment", "/train"), ("All runs", "/runs"))
             return
         await _draw(lab, spec, sandbox)
 
 
 async def _draw(lab: Lab, spec: EnvSpec, sandbox: Sandbox) -> None:
-    visitor = this_visitor()
+    principal = this_principal()
     with frame(spec.name, lab, sandbox=sandbox):
         if spec.install_hint is not None:
             _not_installed(spec)
             return
-        page = EnvironmentPage(spec, lab.tryouts_for(visitor), lab.trainer_for(visitor))
+        page = EnvironmentPage(spec, lab, lab.access_for(principal))
     await page.refresh()
 
 
 def _not_installed(spec: EnvSpec) -> None:
     with ui.element("div").classes("lab-tryout-columns"):
         with panel(spec.name):
-            EmptyState(f"{spec.id} isn't installed", "This command adds it:")
+            EmptyState(f"{spec.id} isn't installed", "This command installs it:")
             ui.label(spec.install_hint or "").classes("lab-secret")
         with panel("About"):
             EnvironmentSheet(spec)
 
 
 class EnvironmentPage:
-    """One visit: the stage with its controls, and what is known beside it."""
+    """The page of one client: frames with controls, and facts about the environment."""
 
-    def __init__(self, spec: EnvSpec, mine: PersonalTryouts, trainer: RunAccess) -> None:
+    def __init__(self, spec: EnvSpec, lab: Lab, access: Access) -> None:
         self._spec = spec
-        self._mine = mine
-        self._trainer = trainer
-        self._unseen: messages.Happened | None = None
+        self._principal = access.principal
+        self._tryouts = lab.tryouts
+        self._demonstrations = lab.demonstrations
+        self._access = access
+        self._runs = lab.runs
+        self._pending: messages.Happened | None = None
         self._shown_at = 0.0
-        self._is_spoken = False
+        self._is_announced = False
         with ui.element("div").classes("lab-tryout-columns"):
             with ui.element("div").classes("lab-column"):
-                self._stage_column()
+                self._main_column()
             with ui.element("div").classes("lab-column"):
                 self._side_column()
         ui.timer(_SHOW_EVERY_S, self._show_newest)
         self._scores_timer = ui.timer(_SCORES_EVERY_S, self._show_random, active=False)
 
     async def refresh(self) -> None:
-        """Show what was measured and kept."""
-        self._scores.show_trained(await self._trainer.best(self._spec))
+        """Show the scores and the saved demonstrations."""
+        seen = self._access.seen(RunFilter())
+        self._scores.show_trained(await self._runs.best(self._spec, seen))
         await self._show_random()
-        await self._list_kept()
+        await self._list_demonstrations()
 
-    def _stage_column(self) -> None:
+    def _main_column(self) -> None:
         with panel(self._spec.name, flush=True) as head:
             with head, ui.element("a").classes("lab-train-link lab-button lab-primary") as link:
-                ui.label("Train on it")
+                ui.label("Train on this environment")
             link.props(f'href="/train?env={quote(self._spec.id)}"')
             if self._spec.code is not None:
-                name = self._spec.id.removeprefix(CUSTOM).rpartition("-v")[0]
+                name = self._spec.id.removeprefix(CUSTOM_PREFIX).rpartition("-v")[0]
                 with head, ui.element("a").props(f'href="/write/{quote(name)}"') as code:
-                    ui.label("Its code")
+                    ui.label("Code")
                 code.classes("lab-small")
-            TryoutPanel(self._spec, self._mine, on_moment=self._moment, on_kept=self._list_kept)
+            TryoutPanel(
+                self._spec,
+                self._principal,
+                self._tryouts,
+                self._demonstrations,
+                on_state=self._state_changed,
+                on_saved=self._list_demonstrations,
+            )
         with panel("About", place="about"):
             EnvironmentSheet(self._spec)
 
@@ -110,12 +116,12 @@ class EnvironmentPage:
         with panel("Score", flush=True, place="score"):
             self._scores = ScoreBoard(self._spec)
         with panel("Demonstrations", flush=True, place="kept"):
-            self._kept = DemonstrationList(on_delete=self._delete)
+            self._demonstration_list = DemonstrationList(on_delete=self._delete)
 
-    def _moment(self, tryout: Tryout, now: messages.Happened) -> None:
-        """Show a moment, though not more often than anybody can read."""
-        self._unseen = now
-        self._is_spoken = tryout.mode == "step"
+    def _state_changed(self, tryout: Tryout, now: messages.Happened) -> None:
+        """Show the new state, at most every 0.1 s."""
+        self._pending = now
+        self._is_announced = tryout.mode == "step"
         self._scores_timer.activate()
         if now.step and (now.terminated or now.truncated) and tryout.mode == "play":
             self._scores.played(now.return_)
@@ -123,22 +129,24 @@ class EnvironmentPage:
             self._show_newest()
 
     def _show_newest(self) -> None:
-        if self._unseen is not None:
-            self._state.show(self._unseen, spoken=self._is_spoken)
-            self._unseen, self._shown_at = None, time.monotonic()
+        if self._pending is not None:
+            self._state.show(self._pending, announced=self._is_announced)
+            self._pending, self._shown_at = None, time.monotonic()
 
     async def _show_random(self) -> None:
-        score = await self._mine.random_score(self._spec.id)
+        score = await self._tryouts.random_scores.get(self._spec.id)
         self._scores.show_random(score)
         if score is not None:
             self._scores_timer.deactivate()
 
-    async def _list_kept(self) -> None:
-        self._kept.show(await self._mine.kept(self._spec.id))
+    async def _list_demonstrations(self) -> None:
+        self._demonstration_list.show(
+            await self._demonstrations.list(self._principal, self._spec.id)
+        )
 
-    async def _delete(self, kept: Demonstration) -> None:
+    async def _delete(self, demonstration: Demonstration) -> None:
         try:
-            await self._mine.delete_kept(kept.id)
+            await self._demonstrations.delete(self._principal, demonstration.id)
         except AccessError as error:
             ui.notify(str(error), type="negative")
-        await self._list_kept()
+        await self._list_demonstrations()

@@ -1,4 +1,4 @@
-"""`/`: what the lab is for, the latest runs, and every environment."""
+"""`/`: a welcome, the latest runs and all environments."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -6,20 +6,17 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
-from app.access.run_access import RunAccess
-from app.catalog.environments.catalogue import CATALOGUE
-from app.catalog.environments.filtering import EnvironmentFilter
-from app.catalog.environments.spec import EnvSpec
+from app.access import Access
+from app.catalog.environments import ENVIRONMENTS, EnvironmentFilter, EnvSpec
 from app.lab import Lab
-from components.base.panel import panel
-from components.base.skeleton import Skeleton, patiently
-from components.environments.environment_grid import EnvironmentGrid
-from components.history.run_list import RunList
-from components.shell.remembered import remember, remembered
-from components.shell.welcome import Welcome
-from pages.layout import PATIENCE_S, frame
-from pages.visiting import this_visitor
-from storage.records.runs import RunFilter
+from app.runs import RunService
+from components.base import Skeleton, load_content, panel
+from components.environments import EnvironmentGrid
+from components.history import RunList
+from components.shell import Welcome, preference, save_preference
+from pages.layout import RESPONSE_TIMEOUT_S, frame
+from pages.opener import this_principal
+from storage.records import RunFilter
 
 _LATEST_RUNS = 8
 _REFRESH_EVERY_S = 2.0
@@ -29,28 +26,33 @@ _WELCOMED = "welcomed"
 def register(lab: Lab) -> None:
     """Add the page to the site."""
 
-    @ui.page("/", response_timeout=PATIENCE_S)
+    @ui.page("/", response_timeout=RESPONSE_TIMEOUT_S)
     async def home_page(request: Request) -> None:
-        visitor = this_visitor()
-        specs = [*CATALOGUE.values(), *lab.custom.specs(visitor)]
-        wanted = EnvironmentFilter.read(request.query_params, specs)
-        trainer = lab.trainer_for(visitor)
+        principal = this_principal()
+        specs = [*ENVIRONMENTS.values(), *lab.custom.specs(principal)]
+        env_filter = EnvironmentFilter.read(request.query_params, specs)
+        access = lab.access_for(principal)
         with (
             frame("Home", lab, sandbox=await lab.sandbox()),
             ui.element("div").classes("lab-stack"),
         ):
-            home = Home(trainer, specs, wanted)
-        await patiently(home.refresh())
+            home = Home(lab.runs, access, specs, env_filter)
+        await load_content(home.refresh())
 
 
 class Home:
-    """One visit: a welcome for who has nothing yet, else the latest runs; then the grid."""
+    """The page of one client: a welcome or the latest runs, then the environments."""
 
     def __init__(
-        self, trainer: RunAccess, specs: Sequence[EnvSpec], wanted: EnvironmentFilter
+        self,
+        runs: RunService,
+        access: Access,
+        specs: Sequence[EnvSpec],
+        env_filter: EnvironmentFilter,
     ) -> None:
-        self._trainer = trainer
-        self._was_welcomed = remembered(_WELCOMED) != ""
+        self._service = runs
+        self._access = access
+        self._was_welcomed = preference(_WELCOMED) != ""
         self._is_live = False
         self._welcome = Welcome(on_hide=self._hide_welcome)
         with ui.element("div") as self._latest:
@@ -58,10 +60,10 @@ class Home:
         with panel("Environments") as head:
             with head, ui.element("a").props('href="/write"').classes("lab-small"):
                 ui.label("Write your own")
-            self._grid = EnvironmentGrid(specs, wanted, on_change=_write_into_address)
+            self._grid = EnvironmentGrid(specs, env_filter, on_change=_write_into_url)
         self._welcome.set_visibility(False)
-        trainer.run_changed.subscribe(self.refresh)
-        trainer.run_deleted.subscribe(self.refresh)
+        access.run_changed.subscribe(self.refresh)
+        runs.run_deleted.subscribe(self.refresh)
         ui.timer(_REFRESH_EVERY_S, self._refresh_if_live)
 
     def _latest_panel(self) -> None:
@@ -73,8 +75,8 @@ class Home:
         self._runs.set_visibility(False)
 
     async def refresh(self) -> None:
-        """Show runs and what they solved as they are now."""
-        latest = await self._trainer.list(RunFilter(), limit=_LATEST_RUNS)
+        """Show the latest runs and mark solved environments."""
+        latest = await self._service.list(self._access.seen(RunFilter()), limit=_LATEST_RUNS)
         self._is_live = any(run.status.has_worker for run in latest.items)
         self._skeleton.remove()
         self._runs.set_visibility(True)
@@ -82,7 +84,7 @@ class Home:
         is_first = not latest.items and not self._was_welcomed
         self._welcome.set_visibility(is_first)
         self._latest.set_visibility(not is_first)
-        self._grid.show_solved(await self._trainer.solved())
+        self._grid.show_solved(await self._service.solved(self._access.own()))
 
     async def _refresh_if_live(self) -> None:
         if self._is_live:
@@ -90,12 +92,12 @@ class Home:
 
     def _hide_welcome(self) -> None:
         self._was_welcomed = True
-        remember(_WELCOMED, "yes")
+        save_preference(_WELCOMED, "yes")
         self._welcome.set_visibility(False)
         self._latest.set_visibility(True)
 
 
-def _write_into_address(wanted: EnvironmentFilter) -> None:
-    """Let a link to this page, and a reload, show the same."""
-    query = urlencode(wanted.query)
+def _write_into_url(env_filter: EnvironmentFilter) -> None:
+    """Put the filter into the URL, so that links and reloads keep it."""
+    query = urlencode(env_filter.query)
     ui.navigate.history.replace(f"/?{query}" if query else "/")

@@ -1,22 +1,22 @@
-"""What storage refuses, and the base of everything that the lab refuses."""
+"""Errors of storage, and the base class of all errors that the lab reports to clients."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from storage.records.runs import RunStatus
+from storage.records import RunStatus
 
 
 class LabError(Exception):
-    """The lab refuses something: a sentence for people, the rest for programs.
+    """The lab refuses a request: the message is for users, the attributes are for programs.
 
-    Whoever serves people or programs catches this class. Its status is HTTP's, because that is the
-    list of reasons everybody knows.
+    Pages, the CLI and the API catch this class. Its `status` is an HTTP status because that is a
+    well-known list of reasons.
     """
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "invalid_value"
     retry_after_s: int | None = None
-    """When to try again, where that may help."""
+    """Seconds after which a retry may succeed, if any."""
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class LabError(Exception):
 
 
 class NotFoundError(LabError, LookupError):
-    """There is nothing of this name."""
+    """The requested object does not exist."""
 
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
@@ -45,7 +45,7 @@ class DatabaseTooNewError(StorageError):
 
 
 class DatabaseTooOldError(StorageError):
-    """The database lacks what newer versions of the program added, and may only be read."""
+    """A database opened for reading lacks migrations of this version."""
 
     def __init__(self, found: int, known: int) -> None:
         super().__init__(
@@ -62,17 +62,17 @@ class DatabaseUnusableError(StorageError):
 
 
 class DriverMissingError(StorageError):
-    """The package that speaks to PostgreSQL isn't installed."""
+    """The PostgreSQL driver isn't installed."""
 
     def __init__(self) -> None:
         super().__init__(
-            "PostgreSQL needs a package that isn't installed. "
-            "Add it with: .venv/bin/pip install --editable '.[postgresql]'"
+            "PostgreSQL needs a package that isn't installed. Install it with: .venv/bin/pip "
+            "install --editable '.[postgresql]'"
         )
 
 
 class NotWrittenError(LabError, StorageError):
-    """The database can't take anything in right now; later it may."""
+    """The database is temporarily unavailable; a later retry may succeed."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "not_written"
@@ -89,7 +89,7 @@ class DatabaseLockedError(NotWrittenError):
 
 
 class DiskFullError(NotWrittenError):
-    """There is no room for the database."""
+    """The disk of the database is full."""
 
     def __init__(self) -> None:
         super().__init__("the disk is full")
@@ -101,12 +101,12 @@ class VersionNotFoundError(NotFoundError, StorageError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"The run has no checkpoint {name[:80]!r}. GET .../artifacts lists what it has; the "
-            "final and the best model stay by themselves."
+            "final and the best model are always kept."
         )
 
 
 class RunsFolderInUseError(StorageError):
-    """Another server works in this runs folder."""
+    """Another server uses this runs folder."""
 
     def __init__(self, folder: str) -> None:
         super().__init__(
@@ -133,26 +133,26 @@ class RunNotFoundError(NotFoundError):
 
 
 class AmbiguousRunError(NotFoundError):
-    """Several runs have ids that begin as requested."""
+    """Several run ids have the requested prefix."""
 
-    def __init__(self, beginning: str, ids: Sequence[str]) -> None:
+    def __init__(self, prefix: str, ids: Sequence[str]) -> None:
         super().__init__(
-            f"Several runs begin with {beginning[:40]!r}: {', '.join(ids)}. Give more of the id."
+            f"Several runs begin with {prefix[:40]!r}: {', '.join(ids)}. Give more of the id."
         )
 
 
 class WrongStateError(LabError, ValueError):
-    """A run was asked for something that its status doesn't allow."""
+    """The status of a run doesn't allow the requested action."""
 
     status = HTTPStatus.CONFLICT
     code = "wrong_state"
 
-    def __init__(self, run_id: str, status: RunStatus, wish: str) -> None:
-        super().__init__(f"Run {run_id} is {status} and can't {wish}.")
+    def __init__(self, run_id: str, status: RunStatus, action: str) -> None:
+        super().__init__(f"Run {run_id} is {status} and can't {action}.")
 
 
 class BadCursorError(LabError, ValueError):
-    """A list's cursor isn't one that a list gave out."""
+    """The cursor was not issued for this list."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -174,34 +174,36 @@ class EvaluationNotFoundError(NotFoundError):
         super().__init__(f"The run has no evaluation {evaluation_id[:40]!r}.")
 
 
-class PersonNotFoundError(NotFoundError):
-    """Nobody has the requested id."""
+class UserNotFoundError(NotFoundError):
+    """No user has the requested id."""
 
-    def __init__(self, person_id: str) -> None:
-        super().__init__(f"There is nobody with the id {person_id[:40]!r}.")
+    def __init__(self, user_id: str) -> None:
+        super().__init__(f"There is no user with the id {user_id[:40]!r}.")
 
 
 class EmailTakenError(LabError, ValueError):
-    """Somebody has this address already."""
+    """A user with this address or external account exists already."""
 
     code = "email_taken"
 
     def __init__(self, email: str) -> None:
-        super().__init__(f"Somebody has the {email[:254]} already.")
+        super().__init__(f"{email[:254]} is already in use.")
 
 
 class InvitationGoneError(NotFoundError):
-    """An invitation was used or revoked by somebody who was quicker."""
+    """The invitation was used or revoked in the meantime."""
 
     def __init__(self) -> None:
-        super().__init__("The invitation is not there any more.")
+        super().__init__("The invitation no longer exists.")
 
 
 class LastAdminError(LabError, ValueError):
-    """Nobody would look after the lab any more."""
+    """The change would leave the lab without an administrator."""
 
     status = HTTPStatus.CONFLICT
     code = "last_admin"
 
     def __init__(self) -> None:
-        super().__init__("The last administrator stays one. Make somebody else one first.")
+        super().__init__(
+            "The last administrator can't be demoted. Make another user an administrator first."
+        )

@@ -10,46 +10,46 @@ from typing import Any
 
 import pytest
 
-# As in workers: several threads on tiny tensors only get in each other's way. Before NumPy.
+# As in workers: several threads on tiny tensors only contend. Must be set before NumPy loads.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# While everything is imported there is nothing to collect.
+# During imports there is nothing to collect.
 gc.disable()
 
-from tests.app.accounts.people import Someone  # noqa: E402
+from tests.app.accounts.users import ApiUser  # noqa: E402
 from tests.lab_server import LabServer  # noqa: E402
 
-_LONGEST = ("test_looks", "test_browser", "test_reward_lab", "test_setup")
-"""Files of the browser that take over a minute and a half each, when others are beside them."""
+_LONGEST_FILES = ("test_looks", "test_browser", "test_reward_lab", "test_setup")
+"""Browser test files that take more than 90 s each while others run in parallel."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the browser last: Playwright keeps an event loop running that others can't bear.
+    """Run browser tests last: Playwright keeps an event loop running, which breaks other tests.
 
-    Of its files the longest come first, so that nobody waits for one of them at the end. The others
-    come in turns from both ends: first are those that wait for servers, last those that compute.
+    The longest browser files come first, so that none of them runs alone at the end. Other files
+    are taken alternately from both ends: the first wait for servers, the last compute.
     """
     files = list(dict.fromkeys(item.path for item in items))
     turns = {path: min(at, len(files) - 1 - at) for at, path in enumerate(files)}
 
     def place(item: pytest.Item) -> tuple[bool, bool, int]:
         is_browser = item.get_closest_marker("browser") is not None
-        is_short = is_browser and item.path.stem not in _LONGEST
+        is_short = is_browser and item.path.stem not in _LONGEST_FILES
         return is_browser, is_short, 0 if is_browser else turns[item.path]
 
     items.sort(key=place)
 
 
 def pytest_collection_finish() -> None:
-    """Never look at modules and tests again when memory is collected: they stay."""
+    """Exclude modules and tests from garbage collection: they live as long as the process."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def free_port() -> int:
-    """Return a port below those that systems give to clients: none of them takes it meanwhile."""
+    """Return a free port below the ephemeral range, so that no client takes it meanwhile."""
     while True:
         port = 15_000 + secrets.randbelow(17_000)
         with socket.socket() as probe, suppress(OSError):
@@ -59,7 +59,7 @@ def free_port() -> int:
 
 @pytest.fixture(autouse=True)
 def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Every test has a lab of its own, and none sees the flags of pytest."""
+    """Give every test its own lab folder and port, and hide pytest's command-line flags."""
     folder = tmp_path / "runs"
     monkeypatch.setenv("RL_LAB_RUNS", str(folder))
     monkeypatch.setenv("RL_LAB_PORT", str(free_port()))
@@ -71,35 +71,35 @@ def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A real server process that tests share; those that harm it start their own."""
+    """A real server process shared by all tests; tests that damage it start their own."""
     folder = tmp_path_factory.mktemp("shared-lab")
-    # A page that was left keeps its preview for a moment: the next test finds a place all the same.
+    # A closed page keeps its preview briefly; with more slots the next test still gets one.
     with LabServer(folder, free_port(), RL_LAB_WORKERS="1", RL_LAB_VIEWERS="8") as lab:
         yield lab
 
 
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A server of this file, whose tests may harm it; each leaves it running."""
+    """A server of one test file, whose tests may damage it; each leaves it running."""
     settings = {"RL_LAB_WORKER_SILENCE": "5", "RL_LAB_WORKER_MEMORY": "512"}
-    folder = tmp_path_factory.mktemp("harmed-lab")
+    folder = tmp_path_factory.mktemp("own-lab")
     with LabServer(folder, free_port(), RL_LAB_WORKERS="2", **settings) as lab:
         yield lab
 
 
 @pytest.fixture(scope="session")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A server with accounts that tests share; nothing trains on it."""
+    """A server with accounts shared by all tests; nothing trains on it."""
     settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4"}
     folder = tmp_path_factory.mktemp("guarded-lab")
     with LabServer(folder, free_port(), **settings) as lab:
-        Someone(lab, "root@example.org").register(name="Root")
+        ApiUser(lab, "root@example.org").register(name="Root")
         yield lab
 
 
 @pytest.fixture(scope="session")
-def admin(guarded: LabServer) -> Someone:
-    root = Someone(guarded, "root@example.org")
+def admin(guarded: LabServer) -> ApiUser:
+    root = ApiUser(guarded, "root@example.org")
     assert root.login().status_code == 200
     assert root.api.patch("/admin/lab", json={"runs_at_once": 0}).status_code == 200
     return root
@@ -107,7 +107,7 @@ def admin(guarded: LabServer) -> Someone:
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., LabServer]]:
-    """Start servers of one's own, on the folder of this test; they end with it."""
+    """Start servers in the folder of this test; they end with it."""
     started: list[LabServer] = []
 
     def start(folder: Path | None = None, **settings: Any) -> LabServer:

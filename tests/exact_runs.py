@@ -1,4 +1,4 @@
-"""Whether two runs are the same to the last bit."""
+"""Compare runs bit by bit."""
 
 import io
 from typing import Any
@@ -11,13 +11,13 @@ MODELS = {"PPO": PPO, "A2C": A2C, "DQN": DQN, "SAC": SAC, "TD3": TD3}
 
 
 def lines_of(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
-    """Return the lines of metrics."""
+    """Return the metrics of a run, line by line."""
     items: list[dict[str, Any]] = lab.api.get(f"/runs/{run_id}/metrics").json()["items"]
     return items
 
 
 def assert_same_runs(lab: LabServer, whole: str, interrupted: str, algorithm: str) -> None:
-    """Compare weights and episodes; lines are numbered without a gap."""
+    """Assert equal weights and episodes, and metrics numbered without gaps."""
     ours, theirs = (weights_of(lab, run_id, algorithm) for run_id in (whole, interrupted))
     assert all((ours[name] == theirs[name]).all() for name in ours)
     numbers = [line["n"] for line in lines_of(lab, interrupted)]
@@ -31,5 +31,7 @@ def weights_of(lab: LabServer, run_id: str, algorithm: str) -> Any:
 
 
 def episodes_of(lab: LabServer, run_id: str) -> list[Any]:
-    told = ("episode", "reward", "shaped_reward", "terms")
-    return [[line.get(name) for name in told] for line in lines_of(lab, run_id) if "reward" in line]
+    names = ("episode", "reward", "shaped_reward", "terms")
+    return [
+        [line.get(name) for name in names] for line in lines_of(lab, run_id) if "reward" in line
+    ]

@@ -1,4 +1,4 @@
-"""A lab in a process of its own, driven over its API as any program would."""
+"""A lab in a separate process, used over its API."""
 
 import os
 import signal
@@ -20,21 +20,21 @@ from tests.server_forks import ROOT, fork_main, shell_variables
 
 ENDS = {"completed", "stopped", "failed", "interrupted"}
 
-CALM = """
+SLEEPING_REWARD = """
 import time
 
 def reward(obs, action, next_obs, reward, terminated, truncated, info):
     time.sleep({seconds})
     return reward
 """
-"""A reward with which a training goes on while a test needs it, and hardly takes a processor."""
+"""A reward that slows training down as much as a test needs and takes little CPU time."""
 
-PICTURES = "TEST_PICTURES"
-"""Names the folder of pictures of environments that all labs of the tests share: to draw them takes
-a core for five seconds, which dozens of labs would spend beside what is tested."""
-_OWN_PICTURES = tempfile.TemporaryDirectory()
+PREVIEWS = "TEST_PREVIEWS"
+"""Variable with the folder of preview images that all test labs share: rendering them takes a core
+for five seconds, which dozens of labs would repeat."""
+_OWN_PREVIEWS = tempfile.TemporaryDirectory()
 
-# To read the certificates of this machine takes tens of milliseconds, for each client anew.
+# Loading this machine's certificates takes tens of milliseconds; all clients share them.
 CERTIFICATES = ssl.create_default_context()
 
 
@@ -44,7 +44,7 @@ class LabServer:
     ) -> None:
         self.folder = folder
         self.url = f"{'https' if verify else 'http'}://127.0.0.1:{port}"
-        self._certificates = verify or CERTIFICATES
+        self._ssl_context = verify or CERTIFICATES
         self.api = self._client()
         self._environment = _environment(
             RL_LAB_RUNS=str(folder), RL_LAB_PORT=str(port), RL_LAB_BROWSER="0", **settings
@@ -53,7 +53,7 @@ class LabServer:
         self._output = folder.with_name(f"{folder.name}.output")
 
     def _client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"{self.url}/api", timeout=30, verify=self._certificates)
+        return httpx.Client(base_url=f"{self.url}/api", timeout=30, verify=self._ssl_context)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -62,7 +62,7 @@ class LabServer:
         self.kill()
 
     def start(self) -> Self:
-        share_pictures(self.folder)
+        share_previews(self.folder)
         self._output.write_text("")
         self.process = fork_main(self._environment, self._output)
         wait_until(self._answers, within=60)
@@ -70,7 +70,7 @@ class LabServer:
 
     @property
     def printed(self) -> str:
-        """What it printed since it started."""
+        """The output of the server since its last start."""
         return self._output.read_text()
 
     def _answers(self) -> bool:
@@ -81,35 +81,35 @@ class LabServer:
             return False
 
     def terminate(self, sign: signal.Signals = signal.SIGTERM) -> str:
-        """Ask it to end and return everything it printed."""
+        """Send a signal, wait for the end and return the output."""
         self.process.send_signal(sign)
         self.process.wait(timeout=30)
         self.api.close()
         return self.printed
 
     def kill(self) -> None:
-        """End the server alone, as a crash would; its workers have to notice."""
+        """Kill only the server process, like a crash; its workers have to notice."""
         if is_alive(self.process):
             self.process.kill()
             self.process.wait()
         self.api.close()
 
     def restart(self, **settings: str) -> None:
-        """Start again on the same folder and port, with other settings if there are any."""
+        """Start again with the same folder and port, and with other settings if given."""
         self._environment |= settings
         self.api = self._client()
         self.start()
 
-    def create(self, **wishes: Any) -> dict[str, Any]:
-        body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000, **wishes}
+    def create(self, **options: Any) -> dict[str, Any]:
+        body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000, **options}
         answer = self.api.post("/runs", json=body)
         assert answer.status_code == 201, answer.text
         run: dict[str, Any] = answer.json()
         return run
 
-    def train(self, **wishes: Any) -> dict[str, Any]:
+    def train(self, **options: Any) -> dict[str, Any]:
         """Create a run, start it and wait for its end."""
-        run = self.create(start=True, **wishes)
+        run = self.create(start=True, **options)
         return self.wait_for(run["id"], *ENDS)
 
     def get(self, run_id: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class LabServer:
         return run
 
     def wait_for(self, run_id: str, *statuses: str, within: float = 90) -> dict[str, Any]:
-        """Wait for one of the statuses; another end of the run is told at once."""
+        """Wait for one of the statuses; fail at once if the run ends with another."""
         wait_until(lambda: self.get(run_id)["status"] in {*statuses, *ENDS}, within=within)
         run = self.get(run_id)
         assert run["status"] in statuses, run
@@ -128,7 +128,7 @@ class LabServer:
         return self.get(run_id)
 
     def stop_all(self) -> None:
-        """Stop what earlier tests left training or waiting."""
+        """Stop the runs that earlier tests left active or queued."""
         for run in self.api.get("/runs", params={"limit": 500}).json()["items"]:
             if run["status"] not in {*ENDS, "created"}:
                 self.api.post(f"/runs/{run['id']}/stop")
@@ -152,7 +152,7 @@ class LabServer:
 
 
 class EventStream:
-    """Server-sent events, taken apart."""
+    """Parsed server-sent events."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._lines = response.iter_lines()
@@ -161,7 +161,7 @@ class EventStream:
         event: dict[str, str] = {}
         for line in self._lines:
             if line.startswith(":"):
-                continue  # A comment: a keep-alive is one.
+                continue  # A comment, such as a keep-alive.
             if line:
                 name, _, value = line.partition(": ")
                 event[name] = value
@@ -170,11 +170,11 @@ class EventStream:
                 event = {}
 
 
-def share_pictures(folder: Path) -> None:
-    """Have a lab in this folder keep its pictures of environments where all labs do."""
+def share_previews(folder: Path) -> None:
+    """Link the preview images of a lab in this folder to those of all test labs."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / ".previews").exists():
-        (folder / ".previews").symlink_to(os.environ.get(PICTURES, _OWN_PICTURES.name))
+        (folder / ".previews").symlink_to(os.environ.get(PREVIEWS, _OWN_PREVIEWS.name))
 
 
 def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
@@ -188,7 +188,7 @@ def start_main(*flags: str, **settings: str) -> subprocess.Popen[str]:
     )
 
 
-def run_main_to_its_end(*flags: str, within: float = 60, **settings: str) -> tuple[int, str]:
+def run_main(*flags: str, within: float = 60, **settings: str) -> tuple[int, str]:
     process = start_main(*flags, **settings)
     try:
         output = process.communicate(timeout=within)[0]
@@ -198,14 +198,14 @@ def run_main_to_its_end(*flags: str, within: float = 60, **settings: str) -> tup
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing behind, however a test ended."""
+    """Kill a process if it still runs, however the test ended."""
     if process.poll() is None:
         process.kill()
         process.communicate()
 
 
 def _environment(**settings: str) -> dict[str, str]:
-    """What a person's shell would give; clips only where wanted."""
+    """Return the variables of a user's shell and settings, with clips off by default."""
     return {**shell_variables(), "RL_LAB_CLIPS": "0", **settings}
 
 
@@ -224,9 +224,9 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], *, within: float = 30) -> None:
-    """Ask again and again, at first soon and then less often: to ask takes a processor, too."""
+    """Poll a condition, at first often, then less: polling takes CPU time, too."""
     deadline, pause = time.monotonic() + within, 0.01
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, "the condition did not become true in time"
         time.sleep(pause)
         pause = min(1.4 * pause, 0.2)

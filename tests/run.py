@@ -1,8 +1,8 @@
-"""Run the whole suite as `make test` does: beside each other, then what failed once more, alone.
+"""Run the whole suite as `make test` does: in parallel, then failed tests once more, alone.
 
-Servers, workers and browsers share two cores here. What fails because of that passes alone; what is
-really broken fails twice, and both tries are in the output. How many needed it is the last line:
-it should be none.
+Servers, workers and browsers share two cores. A test that fails because of that passes alone; a
+broken one fails twice, and both results are in the output. The last line is the number of repeated
+tests, which should be 0.
 """
 
 import json
@@ -14,41 +14,41 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab_server import PICTURES
+from tests.lab_server import PREVIEWS
 from tests.server_forks import shared_parent
 
 _FAILED = 1
 # By file, so that the server of a file starts once.
-_BESIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_PARALLEL = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 @dataclass
 class Part:
-    """Tests that one pytest runs: Playwright keeps an event loop that others can't bear."""
+    """Tests of one pytest process: Playwright keeps an event loop running, which breaks others."""
 
     name: str
     selection: tuple[str, ...]
 
     def run(self) -> int:
-        return self._pytest(*_BESIDE, "--cache-clear")
+        return self._pytest(*_PARALLEL, "--cache-clear")
 
     def failed(self) -> int:
-        """Return how many tests failed in the first try."""
+        """Return the number of tests that failed in the first attempt."""
         return len(json.loads((self._cache / "v/cache/lastfailed").read_text()))
 
-    def try_again(self) -> int:
-        again = ("--last-failed", "--last-failed-no-failures", "none")
-        return self._pytest(*again)
+    def run_failed(self) -> int:
+        flags = ("--last-failed", "--last-failed-no-failures", "none")
+        return self._pytest(*flags)
 
     @property
     def _cache(self) -> Path:
         return Path(".pytest_cache", self.name)
 
     def _pytest(self, *flags: str) -> int:
-        here = ("-m", "not soak", "-o", f"cache_dir={self._cache}", *self.selection)
+        arguments = ("-m", "not soak", "-o", f"cache_dir={self._cache}", *self.selection)
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *here, *flags],
-            # Python may keep what it compiles: pytest rewrites every test, in every process.
+            [sys.executable, "-m", "pytest", *arguments, *flags],
+            # Let Python write bytecode: otherwise pytest rewrites every test in every process.
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
             check=False,
         ).returncode
@@ -61,17 +61,17 @@ PARTS = (
 
 
 def main() -> int:
-    """Return 0 if everything passes, at the latest in its second try."""
-    began, needed, codes = time.monotonic(), 0, []
-    with tempfile.TemporaryDirectory() as os.environ[PICTURES], shared_parent():
+    """Return 0 if every test passes in its first or second attempt."""
+    began, repeated, codes = time.monotonic(), 0, []
+    with tempfile.TemporaryDirectory() as os.environ[PREVIEWS], shared_parent():
         for part in PARTS:
             code = part.run()
             if code == _FAILED:
-                needed += part.failed()
-                code = part.try_again()
+                repeated += part.failed()
+                code = part.run_failed()
             codes.append(code)
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
-    sys.stdout.write(f"\nTests that needed a second try: {needed}. {minutes} min {seconds} s.\n")
+    sys.stdout.write(f"\nRepeated tests: {repeated}. {minutes} min {seconds} s.\n")
     return max(codes)
 
 

@@ -1,8 +1,8 @@
-"""Servers that start at once: forked from a process that imported what they and workers import.
+"""Servers that start quickly: forked from a process with all imports of servers and workers.
 
-A test that starts a lab of its own would otherwise spend four seconds of a processor on imports:
-two for `main.py`, two for its fork server, which waits beside it until it is asked for. Everything
-after the imports is the program as it is; tests of how they start start them plainly.
+A test that starts its own lab would otherwise spend four seconds of CPU time on imports: two for
+`main.py`, two for its fork server, which waits until the lab needs it. Everything after the imports
+is the unchanged program; tests of the start itself spawn servers normally.
 """
 
 import ast
@@ -33,23 +33,23 @@ ROOT = Path(__file__).parent.parent
 MAIN = ROOT / "main.py"
 _PR_SET_PDEATHSIG = 1
 _ADDRESS = "TEST_SERVER_FORKS"
-"""Names the socket of the process that forks servers for all pytest processes, if there is one."""
+"""Variable with the socket of the process that forks servers for all pytest processes, if any."""
 
 Spawn = Callable[[socket.socket], subprocess.Popen[bytes]]
 
 
 def fork_main(environment: dict[str, str], output: Path) -> psutil.Process:
-    """Start `main.py` with these variables alone; what it prints is written to a file."""
-    with socket.socket(socket.AF_UNIX) as line:
-        line.connect(os.environ.get(_ADDRESS) or _start_parent())
-        line.sendall(json.dumps({"environment": environment, "output": str(output)}).encode())
-        line.shutdown(socket.SHUT_WR)
-        return psutil.Process(int(line.makefile().read()))
+    """Start `main.py` with only these variables; its output is written to a file."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(os.environ.get(_ADDRESS) or _start_parent())
+        connection.sendall(json.dumps({"environment": environment, "output": str(output)}).encode())
+        connection.shutdown(socket.SHUT_WR)
+        return psutil.Process(int(connection.makefile().read()))
 
 
 @contextmanager
 def shared_parent() -> Iterator[None]:
-    """Let all pytest processes that are started meanwhile fork their servers from one process."""
+    """Let all pytest processes started in this context fork their servers from one process."""
     os.environ[_ADDRESS] = _start_parent()
     yield
     del os.environ[_ADDRESS]
@@ -57,7 +57,7 @@ def shared_parent() -> Iterator[None]:
 
 @cache
 def _start_parent() -> str:
-    """Return where it listens."""
+    """Start the process that forks servers and return the address of its socket."""
     folder = tempfile.TemporaryDirectory()
     address = str(Path(folder.name, "forks"))
     with socket.socket(socket.AF_UNIX) as listening:
@@ -76,9 +76,9 @@ def _start_parent() -> str:
 
 
 def shell_variables() -> dict[str, str]:
-    """Return what a person's shell would give: less what pytest left in it."""
-    ours = ("RL_LAB_", "NICEGUI_", "PYTEST_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    """Return the variables of a user's shell, without those of pytest and the lab."""
+    prefixes = ("RL_LAB_", "NICEGUI_", "PYTEST_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
 def _import_what_main_imports() -> None:
@@ -90,24 +90,24 @@ def _import_what_main_imports() -> None:
     exec(compile(ast.Module(imports, type_ignores=[]), MAIN, "exec"), {})
 
 
-def _fork_for_ever() -> dict[str, Any]:
-    """Return in each forked process, with what it was asked for."""
+def _fork_on_request() -> dict[str, Any]:
+    """Fork a process for each request; return the request in each forked process."""
     listening = socket.socket(fileno=0)
     while True:
-        line, _ = listening.accept()
-        with line, line.makefile() as asked:
-            request: dict[str, Any] = json.load(asked)
+        connection, _ = listening.accept()
+        with connection, connection.makefile() as file:
+            request: dict[str, Any] = json.load(file)
             if not (pid := os.fork()):
                 listening.detach()
                 return request
-            line.sendall(str(pid).encode())
+            connection.sendall(str(pid).encode())
 
 
 def _become_main(environment: dict[str, str], output: str) -> None:
     _end_with_the_parent()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with Path(os.devnull).open() as nothing, Path(output).open("a") as printed:
-        os.dup2(nothing.fileno(), 0)
+    with Path(os.devnull).open() as null, Path(output).open("a") as printed:
+        os.dup2(null.fileno(), 0)
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
     worker_process.spawn_fork_server = _prepare_fork_server(worker_process.spawn_fork_server)
@@ -118,13 +118,13 @@ def _become_main(environment: dict[str, str], output: str) -> None:
 
 
 def _end_with_the_parent() -> None:
-    """However the tests end, nothing that they started stays."""
+    """Let the kernel kill this process when its parent exits, however the tests end."""
     if sys.platform == "linux":
         kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class _Child(psutil.Process):
-    """As much of `subprocess.Popen` as the owner of a fork server asks for."""
+    """The part of `subprocess.Popen` that the owner of a fork server uses."""
 
     def poll(self) -> int | None:
         try:
@@ -140,11 +140,11 @@ class _Child(psutil.Process):
 
 
 def _prepare_fork_server(spawn: Spawn) -> Spawn:
-    """Fork the server that a lab asks for first; others, after its death, are spawned."""
-    ours, theirs = socket.socketpair()
+    """Fork the lab's first fork server in advance; later ones, after its death, are spawned."""
+    prefixes, theirs = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        ours.close()
+        prefixes.close()
         _become_fork_server(theirs)
     theirs.close()
     ready = [_Child(pid)]
@@ -152,22 +152,22 @@ def _prepare_fork_server(spawn: Spawn) -> Spawn:
     def take(requests: socket.socket) -> Any:
         if not ready:
             return spawn(requests)
-        with ours:
-            socket.send_fds(ours, [b"serve"], [requests.fileno()])
+        with prefixes:
+            socket.send_fds(prefixes, [b"serve"], [requests.fileno()])
         return ready.pop()
 
     return take
 
 
 def _become_fork_server(lab: socket.socket) -> NoReturn:
-    """Serve as `python -I -B boot.py fork-server` would, once the lab asks for it."""
+    """Serve like `python -I -B boot.py fork-server`, once the lab requests it."""
     os.setsid()
     os.chdir("/")
     os.environ.clear()
     os.environ.update(worker_process.worker_environment())
     try:
         _, received, _, _ = socket.recv_fds(lab, 16, 1)
-        if received:  # Not if the lab ended without a worker.
+        if received:  # Empty if the lab ended without starting a worker.
             os.dup2(received[0], 0)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
@@ -181,9 +181,9 @@ if __name__ == "__main__":
     _end_with_the_parent()
     _import_what_main_imports()
     fork_server.import_everything()
-    tempfile.tempdir = None  # Only workers have none.
+    tempfile.tempdir = None  # Only workers have no folder for temporary files.
     gc.collect()
     gc.freeze()
-    # Nobody asks how they ended.
+    # No process waits for their exit status.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    _become_main(**_fork_for_ever())
+    _become_main(**_fork_on_request())

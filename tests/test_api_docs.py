@@ -1,4 +1,4 @@
-"""The examples of docs/api.md, as a reader would try them."""
+"""The examples of docs/api.md, run as a reader would run them."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def _example(language: str) -> str:
     return code
 
 
-def test_the_commands_for_a_shell_work(server: LabServer, tmp_path: Path) -> None:
+def test_the_shell_example_works(server: LabServer, tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-ec", _example("sh")],
         cwd=tmp_path,
@@ -36,7 +36,7 @@ def test_the_commands_for_a_shell_work(server: LabServer, tmp_path: Path) -> Non
     assert "config.json" in done.stdout
 
 
-def test_the_example_of_a_comparison_says_what_differs(server: LabServer, tmp_path: Path) -> None:
+def test_the_comparison_example_lists_the_differences(server: LabServer, tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-ec", _example("sh compare")],
         cwd=tmp_path,
@@ -50,7 +50,9 @@ def test_the_example_of_a_comparison_says_what_differs(server: LabServer, tmp_pa
     assert '"error":{' not in done.stdout
 
 
-def test_the_client_in_python_trains_and_downloads(server: LabServer, tmp_path: Path) -> None:
+def test_the_python_example_trains_a_run_and_downloads_its_model(
+    server: LabServer, tmp_path: Path
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _example("python"), server.url],
         cwd=tmp_path,
@@ -64,7 +66,7 @@ def test_the_client_in_python_trains_and_downloads(server: LabServer, tmp_path: 
     assert re.fullmatch(r"\d{4,} bytes, for PPO.load", last)
 
 
-def test_the_example_of_a_preview_steps_goes_back_and_keeps(
+def test_the_preview_example_steps_undoes_a_step_and_saves_the_episode(
     server: LabServer, tmp_path: Path
 ) -> None:
     done = subprocess.run(
@@ -81,7 +83,7 @@ def test_the_example_of_a_preview_steps_goes_back_and_keeps(
     assert re.fullmatch(r"kept \d+ steps", kept)
 
 
-def test_the_client_in_python_tests_a_policy_and_keeps_the_video(
+def test_the_evaluation_example_evaluates_a_policy_and_downloads_the_video(
     server: LabServer, tmp_path: Path
 ) -> None:
     server.train(total_timesteps=500)
@@ -99,9 +101,7 @@ def test_the_client_in_python_tests_a_policy_and_keeps_the_video(
     assert re.fullmatch(r"\d{4,} bytes of MP4", video)
 
 
-def test_the_example_of_a_reward_finds_that_it_is_hackable(
-    server: LabServer, tmp_path: Path
-) -> None:
+def test_the_reward_example_finds_a_reward_hack(server: LabServer, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _example("python reward"), server.url],
         cwd=tmp_path,

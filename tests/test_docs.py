@@ -2,10 +2,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
+from app.catalog.algorithms.catalogue import ALGORITHMS
+from app.catalog.environments.catalogue import ENVIRONMENTS
 from app.core.settings import SETTINGS
-from benchmarks.presets import page
+from benchmarks.training.presets import page
 
 ROOT = Path(__file__).parent.parent
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *map(str, Path("docs").glob("*.md")))
@@ -20,7 +20,7 @@ def tracked() -> list[Path]:
     return [Path(line) for line in done.stdout.splitlines() if (ROOT / line).exists()]
 
 
-def test_every_setting_is_documented_and_no_other() -> None:
+def test_exactly_the_existing_settings_are_documented() -> None:
     documented = re.findall(
         r"^\| `(RL_LAB_\w+)` \| (?:`(--[\w-]+)`|-) ", read("docs/settings.md"), re.M
     )
@@ -28,14 +28,14 @@ def test_every_setting_is_documented_and_no_other() -> None:
     assert dict(documented) == {setting.variable: setting.flag or "" for setting in SETTINGS}
 
 
-def test_every_variable_that_a_text_names_exists() -> None:
+def test_every_variable_in_the_documents_exists() -> None:
     known = {setting.variable for setting in SETTINGS}
 
     for name in TEXTS:
         assert set(re.findall(r"RL_LAB_[A-Z_]+", read(name))) <= known, name
 
 
-def test_the_architecture_names_every_folder_and_no_other() -> None:
+def test_the_architecture_lists_exactly_the_existing_folders() -> None:
     folders = {str(path.parent) for path in tracked() if path.suffix in {".py", ".css", ".js"}}
     folders -= {"."}
     named = set(re.findall(r"`([a-z_/]+)/`", read("docs/architecture.md")))
@@ -46,7 +46,7 @@ def test_the_architecture_names_every_folder_and_no_other() -> None:
         assert (ROOT / folder).is_dir(), folder
 
 
-def test_the_readme_tree_is_the_real_one() -> None:
+def test_the_tree_in_the_readme_exists() -> None:
     tree = read("README.md").split("## What is where")[1].split("```")[1]
     names = re.findall(r"^ *([\w.]+/?) {2,}", tree, re.M)
 
@@ -56,37 +56,38 @@ def test_the_readme_tree_is_the_real_one() -> None:
         assert found or name == "runs/", name
 
 
-def test_links_between_the_documents_lead_somewhere() -> None:
+def test_links_between_documents_work() -> None:
     for name in TEXTS:
         for target in re.findall(r"\]\(([^)#]+)\)", read(name)):
             if "://" not in target:
                 assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
 
 
-def test_the_page_of_presets_shows_what_was_measured() -> None:
+def test_the_presets_page_shows_the_measured_results() -> None:
     assert read("docs/presets.md") == page()
 
 
-def test_the_readme_names_what_can_be_trained() -> None:
+def test_the_readme_lists_all_environments_and_algorithms() -> None:
     text = read("README.md")
 
     for spec in ENVIRONMENTS.values():
         assert re.search(rf"\b{re.escape(spec.id.rsplit('-', 1)[0])}\b", text), spec.id
     for algorithm in ALGORITHMS:
         assert algorithm in text
+    assert f"{len(ALGORITHMS)} algorithms on {len(ENVIRONMENTS)} environments" in text
 
 
-def test_the_guide_to_environments_shows_real_code() -> None:
-    real = read("app/worker/envs/grid_world.py") + read("app/worker/envs/environments.py")
+def test_the_guide_to_environments_quotes_real_code() -> None:
+    source = read("app/worker/envs/grid_world.py") + read("app/worker/envs/environments.py")
 
     blocks = re.findall(r"```python\n(.*?)```", read("docs/custom-environments.md"), re.S)
 
     assert len(blocks) == 5
     for block in blocks:
-        assert block in real, block
+        assert block in source, block
 
 
-def test_every_command_that_adds_a_family_names_an_extra() -> None:
+def test_every_command_that_installs_a_family_uses_an_existing_extra() -> None:
     extras = read("pyproject.toml").split("[project.optional-dependencies]")[1]
     needed = {spec.extra for spec in ENVIRONMENTS.values() if spec.extra}
 
@@ -95,14 +96,14 @@ def test_every_command_that_adds_a_family_names_an_extra() -> None:
         assert extra.command in read("README.md")
 
 
-def test_every_make_target_that_a_text_names_exists() -> None:
+def test_every_make_target_in_the_documents_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
 
     for name in TEXTS:
         assert set(re.findall(r"`make ([a-z-]+)", read(name))) <= targets, name
 
 
-def test_nothing_names_a_path_of_a_machine_or_a_registry() -> None:
+def test_no_file_contains_paths_of_a_machine_or_addresses_of_registries() -> None:
     forbidden = re.compile(r"/root/|/home/\w|registry\.npmjs|pypi\.org|files\.pythonhosted")
 
     for path in tracked():

@@ -1,4 +1,4 @@
-"""What version 0.1 wrote (`tests/fixtures/make.py`) is listed, shown, resumed and imported."""
+"""Data of version 0.1 (`tests/fixtures/make.py`) can be listed, shown, resumed and imported."""
 
 import io
 import zipfile
@@ -31,7 +31,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture(scope="module")
 def runs(lab: LabServer) -> dict[str, dict[str, Any]]:
-    """The runs that are no members of a group, by name."""
+    """The runs outside of groups, by name."""
     items = lab.api.get("/runs").json()["items"]
     return {run["name"]: run for run in items if run["group_id"] is None}
 
@@ -55,7 +55,7 @@ def test_runs_are_listed_and_shown(lab: LabServer) -> None:
     assert len(lab.api.get(f"/groups/{group}").json()["runs"]) == 2
 
 
-def test_an_evaluation_and_its_video_are_there(
+def test_an_evaluation_and_its_video_are_available(
     lab: LabServer, runs: dict[str, dict[str, Any]]
 ) -> None:
     path = f"/runs/{runs['Whole']['id']}/evaluations"
@@ -66,10 +66,10 @@ def test_an_evaluation_and_its_video_are_there(
     assert lab.api.get(f"{path}/{evaluation['id']}/video").content[4:8] == b"ftyp"
 
 
-def test_a_stopped_run_ends_like_the_one_that_was_not_stopped(
+def test_a_stopped_and_resumed_run_is_identical_to_an_uninterrupted_one(
     lab: LabServer, runs: dict[str, dict[str, Any]]
 ) -> None:
-    """To the last bit where the processor is of the kind on which the first half was computed."""
+    """Bit-identical only on the kind of processor that computed the first half."""
     whole, stopped = runs["Whole"]["id"], runs["Stopped"]["id"]
 
     assert lab.api.post(f"/runs/{stopped}/resume").status_code == 202
@@ -83,7 +83,7 @@ def test_a_stopped_run_ends_like_the_one_that_was_not_stopped(
     ]
 
 
-def test_a_run_goes_on_with_its_replay_buffer(
+def test_a_run_is_resumed_with_its_replay_buffer(
     lab: LabServer, runs: dict[str, dict[str, Any]]
 ) -> None:
     run = runs["With a replay buffer"]["id"]

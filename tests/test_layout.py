@@ -1,4 +1,4 @@
-"""The shape of the tree: one direction between folders, folders that one can see at once."""
+"""The structure of the source tree: no import cycles between folders, no overfull folders."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import PurePath
 from tests.lab_server import ROOT
 
 _CODE = ("app", "components", "pages", "storage")
-_MOST_FILES = 21
+_MAX_FILES = 21
 
 
 def tracked(*suffixes: str) -> list[PurePath]:
@@ -48,13 +48,70 @@ def test_no_two_folders_import_each_other() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_no_folder_is_too_full() -> None:
+def exported_names() -> dict[str, set[str]]:
+    """Return the names that each package re-exports from its files."""
+    found = {}
+    for path in tracked(".py"):
+        if path.name == "__init__.py":
+            tree = ast.parse((ROOT / path).read_text())
+            names = [
+                ast.literal_eval(node.value)
+                for node in tree.body
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+            ]
+            if names:
+                found[module_of(path)] = set(names[0])
+    return found
+
+
+def test_exported_names_are_imported_from_their_package() -> None:
+    exported, bypassing, used = exported_names(), set[str](), set[str]()
+
+    for path in [*tracked(".py"), PurePath("main.py")]:
+        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = {alias.name for alias in node.names}
+                if node.module in exported:
+                    used |= {f"{node.module}.{name}" for name in names}
+                package = node.module.rpartition(".")[0]
+                if package != ".".join(path.parts[:-1]):
+                    bypassing |= {
+                        f"{path}: {name}" for name in names & exported.get(package, set())
+                    }
+
+    assert bypassing == set()
+    assert {f"{package}.{name}" for package in exported for name in exported[package]} <= used
+
+
+def test_no_folder_has_too_many_files() -> None:
     sizes = Counter(path.parent for path in tracked(".py", ".js", ".css"))
 
-    assert {str(path): size for path, size in sizes.items() if size > _MOST_FILES} == {}
+    assert {str(path): size for path, size in sizes.items() if size > _MAX_FILES} == {}
 
 
-def test_the_import_contracts_know_every_package() -> None:
+def test_only_one_package_depends_on_workers_being_local_processes() -> None:
+    own = {"app.workers.local_worker", "app.workers.worker_process"}
+    parsers = {
+        f"app.protocol{module}.{name}"
+        for module in ("", ".user_code")
+        for name in ("crashed_place", "hanging_place")
+    }
+    allowed = {PurePath("app/workers"), PurePath("app/worker"), PurePath("app/protocol")}
+    found = set[str]()
+
+    for path in tracked(".py"):
+        if allowed.isdisjoint(path.parents):
+            imported = imported_by(path)
+            modules = {name.rpartition(".")[0] for name in imported}
+            found |= {f"{path}: {name}" for name in (imported | modules) & (own | parsers)}
+            tree = ast.walk(ast.parse((ROOT / path).read_text()))
+            names = (node.attr for node in tree if isinstance(node, ast.Attribute))
+            found |= {f"{path}: .{name}" for name in names if name in {"pid", "lower_priority"}}
+
+    assert found == set()
+
+
+def test_the_import_contracts_contain_every_package() -> None:
     packages = {
         path.parts[1].removesuffix(".py") for path in tracked(".py") if path.parts[0] == "app"
     }

@@ -1,1 +1,5 @@
-"""Runs as one visitor may use them: every call checks again who asks and whether they may."""
+"""Access control for runs: checks what a principal may do and returns typed proofs."""
+
+from app.access.access import Access
+
+__all__ = ["Access"]

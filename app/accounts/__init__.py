@@ -1,1 +1,71 @@
-"""People: how they show who they are, what they may do, and what they did."""
+"""User accounts: authentication, permissions, limits and the audit log."""
+
+from app.accounts.addresses import network_of
+from app.accounts.directory import Directory
+from app.accounts.errors import (
+    AccessError,
+    AccountsOffError,
+    AccountsUnavailableError,
+    BusyError,
+    ForbiddenError,
+    GoneError,
+    HiddenError,
+    HubNotReachedError,
+    NotResettableError,
+    NotSignedInError,
+    OverLimitError,
+    ReadOnlyTokenError,
+    RegistrationRefusedError,
+    TakenError,
+    TooManyError,
+    UnknownProxyError,
+    UnknownThingError,
+    WrongCredentialsError,
+)
+from app.accounts.principals import NO_ACCOUNTS, Pass, Principal
+from app.accounts.requests import (
+    Credentials,
+    LabChanges,
+    NewAccount,
+    NewInvitation,
+    NewPassword,
+    NewToken,
+    ProfileChanges,
+    UserChanges,
+    plain_email,
+)
+
+__all__ = [
+    "NO_ACCOUNTS",
+    "AccessError",
+    "AccountsOffError",
+    "AccountsUnavailableError",
+    "BusyError",
+    "Credentials",
+    "Directory",
+    "ForbiddenError",
+    "GoneError",
+    "HiddenError",
+    "HubNotReachedError",
+    "LabChanges",
+    "NewAccount",
+    "NewInvitation",
+    "NewPassword",
+    "NewToken",
+    "NotResettableError",
+    "NotSignedInError",
+    "OverLimitError",
+    "Pass",
+    "Principal",
+    "ProfileChanges",
+    "ReadOnlyTokenError",
+    "RegistrationRefusedError",
+    "TakenError",
+    "TooManyError",
+    "UnknownProxyError",
+    "UnknownThingError",
+    "UserChanges",
+    "WrongCredentialsError",
+    "network_of",
+    "plain_email",
+]

@@ -1,17 +1,17 @@
-"""Where requests come from, as far as limits are concerned."""
+"""Networks of clients, as counted by rate limits."""
 
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
-_GIVEN_TO_ONE = 64
-"""How many bits of an IPv6 address name a connection; the rest is whatever its owner likes."""
+_PREFIX_BITS = 64
+"""Length of the IPv6 prefix of one subscriber, who chooses the other bits freely."""
 
 
 @lru_cache(maxsize=4_096)
 def network_of(address: str) -> str:
-    """Return what one person can't change at will: an IPv4 address, or the first half of an IPv6.
+    """Return the part of an address that a client can't vary: all of IPv4, the /64 of IPv6.
 
-    Otherwise whoever has a /64, as every home has, would have 2**64 addresses to be counted by.
+    Otherwise a client with a /64, as every home has, could use 2**64 addresses.
     """
     try:
         found = ip_address(address.partition("%")[0])
@@ -21,4 +21,4 @@ def network_of(address: str) -> str:
         return address
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    return f"{IPv6Address(int(found) >> _GIVEN_TO_ONE << _GIVEN_TO_ONE)}/{_GIVEN_TO_ONE}"
+    return f"{IPv6Address(int(found) >> _PREFIX_BITS << _PREFIX_BITS)}/{_PREFIX_BITS}"

@@ -1,48 +1,48 @@
-"""Everybody at hand: who is who, and what each may use."""
+"""In-memory directory of users, with their limits and the lab-wide rules."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.storage_thread import StorageThread
-from storage.database.accounts import lab_settings, people
-from storage.records.accounts import PersonRecord, Registration
+from app.core import StorageThread
+from storage.database.accounts import lab_settings, users
+from storage.records import Registration, UserRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one person may use; None: no limit."""
+    """Limits of one user; None: no limit."""
 
     runs_at_once: int | None
     disk_mb: int | None
 
 
 class Directory:
-    """Keeps people and the lab's rules in memory; a lab has dozens, and every request asks."""
+    """Keeps users and lab-wide rules in memory: a lab has dozens, and every request needs them."""
 
     def __init__(self, storage: StorageThread, registration: Registration) -> None:
         self._storage = storage
-        self._people: dict[str, PersonRecord] = {}
+        self._users: dict[str, UserRecord] = {}
         self._rules: dict[str, Any] = {}
-        self._usual_registration = registration
+        self._default_registration = registration
 
     def read(self) -> None:
-        """Read everybody, before anybody can ask."""
-        self._people = {person.id: person for person in self._storage.call(people.list_people)}
+        """Load users and rules from the database; blocks, so only for start-up."""
+        self._users = {user.id: user for user in self._storage.call(users.list_users)}
         self._rules = self._storage.call(lab_settings.read_lab_settings)
 
     @property
-    def everybody(self) -> tuple[PersonRecord, ...]:
-        """All people, in the order of their coming."""
-        return tuple(self._people.values())
+    def all_users(self) -> tuple[UserRecord, ...]:
+        """All users, in order of registration."""
+        return tuple(self._users.values())
 
     @property
     def registration(self) -> Registration:
-        """Who may make an account: as an administrator set it, else as the server was started."""
-        return Registration(self._rules.get("registration", self._usual_registration))
+        """Who may create an account: the administrators' rule, else the setting of the server."""
+        return Registration(self._rules.get("registration", self._default_registration))
 
     @property
-    def usual_limits(self) -> Limits:
-        """What people may use who have no limits of their own."""
+    def default_limits(self) -> Limits:
+        """Limits of users who have no limits of their own."""
         return Limits(
             runs_at_once=self._rules.get("runs_at_once"), disk_mb=self._rules.get("disk_mb")
         )
@@ -52,30 +52,30 @@ class Directory:
         await self._storage(lab_settings.save_lab_setting, name, value)
         self._rules[name] = value
 
-    def get(self, person_id: str | None) -> PersonRecord | None:
-        """Return who has this id, if anybody has."""
-        return None if person_id is None else self._people.get(person_id)
+    def get(self, user_id: str | None) -> UserRecord | None:
+        """Return the user with this id, if any."""
+        return None if user_id is None else self._users.get(user_id)
 
-    def find(self, email: str) -> PersonRecord | None:
-        """Return who has this address, if anybody has."""
-        return next((person for person in self._people.values() if person.email == email), None)
+    def find(self, email: str) -> UserRecord | None:
+        """Return the user with this address, if any."""
+        return next((user for user in self._users.values() if user.email == email), None)
 
-    def put(self, person: PersonRecord) -> PersonRecord:
-        """Remember somebody as they are now."""
-        self._people[person.id] = person
-        return person
+    def put(self, user: UserRecord) -> UserRecord:
+        """Add or update a user."""
+        self._users[user.id] = user
+        return user
 
-    def email_of(self, person_id: str | None) -> str | None:
-        """Return somebody's address."""
-        person = self.get(person_id)
-        return None if person is None else person.email
+    def email_of(self, user_id: str | None) -> str | None:
+        """Return a user's address, if the user exists."""
+        user = self.get(user_id)
+        return None if user is None else user.email
 
-    def limits_of(self, person_id: str | None) -> Limits:
-        """Return what somebody may use."""
-        person, usual = self.get(person_id), self.usual_limits
-        if person is None:
+    def limits_of(self, user_id: str | None) -> Limits:
+        """Return a user's own limits, completed by the default ones."""
+        user, default = self.get(user_id), self.default_limits
+        if user is None:
             return Limits(runs_at_once=None, disk_mb=None)
         return Limits(
-            runs_at_once=usual.runs_at_once if person.runs_at_once is None else person.runs_at_once,
-            disk_mb=usual.disk_mb if person.disk_mb is None else person.disk_mb,
+            runs_at_once=default.runs_at_once if user.runs_at_once is None else user.runs_at_once,
+            disk_mb=default.disk_mb if user.disk_mb is None else user.disk_mb,
         )

@@ -1,21 +1,21 @@
-"""What accounts refuse, each with a code for programs and a sentence for people."""
+"""Errors of accounts, each with a code for programs and a sentence for users."""
 
 import math
 from http import HTTPStatus
 
-from app.core.errors import InputError
-from storage.errors import LabError
+from app.core import InputError
+from storage import LabError
 
 
 class AccessError(LabError):
-    """Somebody asked for what they may not have."""
+    """A request was refused."""
 
     status = HTTPStatus.FORBIDDEN
     code = "forbidden"
 
 
 class NotSignedInError(AccessError):
-    """Nobody knows who asks, or not any more."""
+    """The request has no valid credential, or it has ended."""
 
     status = HTTPStatus.UNAUTHORIZED
     code = "not_signed_in"
@@ -25,7 +25,7 @@ class NotSignedInError(AccessError):
 
 
 class WrongCredentialsError(AccessError):
-    """The address or the password is wrong; it isn't said which."""
+    """The address or the password is wrong; the answer does not reveal which."""
 
     status = HTTPStatus.UNAUTHORIZED
     code = "wrong_credentials"
@@ -35,33 +35,33 @@ class WrongCredentialsError(AccessError):
 
 
 class ForbiddenError(AccessError):
-    """This person may not do this."""
+    """This user may not do this."""
 
 
 class HiddenError(AccessError):
-    """This person may not even know that it exists: answered as if it didn't."""
+    """The user may not know that something exists: answered as if it didn't."""
 
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
 
 
 class ReadOnlyTokenError(AccessError):
-    """A token for reading was used to write."""
+    """A read-only token was used to write."""
 
     code = "read_only_token"
 
     def __init__(self) -> None:
-        super().__init__("This token may only read. Make one with the scope write at /profile.")
+        super().__init__("This token may only read. Create one with the scope write at /profile.")
 
 
 class RegistrationRefusedError(AccessError):
-    """This person may not make an account, or not this way."""
+    """The user may not create an account, or not in this way."""
 
     code = "registration_refused"
 
 
 class NotResettableError(AccessError):
-    """A code that lets nobody set a password, or not any more."""
+    """A code for a password reset is unknown, used or expired."""
 
     code = "reset_refused"
 
@@ -73,7 +73,7 @@ class NotResettableError(AccessError):
 
 
 class OverLimitError(AccessError):
-    """Somebody has used up what they may use."""
+    """A user has reached a limit."""
 
     status = HTTPStatus.CONFLICT
     code = "over_limit"
@@ -86,25 +86,25 @@ class AccountsOffError(AccessError):
     code = "accounts_off"
 
     def __init__(self) -> None:
-        super().__init__("This server has no accounts. Start it with --auth on to have some.")
+        super().__init__("This server has no accounts. Start it with --auth on to enable them.")
 
 
-class NotNowError(AccessError):
-    """The database can't say who asks."""
+class AccountsUnavailableError(AccessError):
+    """The database can't be read to authenticate a request."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "not_written"
 
 
 class HubNotReachedError(AccessError):
-    """The Hugging Face Hub can't be asked now."""
+    """The Hugging Face Hub is not reachable."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_network"
 
 
 class UnknownProxyError(AccessError):
-    """Without accounts the server is for its own machine, and a proxy would let everybody in."""
+    """A proxy forwards to a server without accounts, which is meant for its own machine only."""
 
     code = "unknown_proxy"
 
@@ -116,21 +116,21 @@ class UnknownProxyError(AccessError):
 
 
 class UnknownThingError(AccessError):
-    """There is nothing of this id, or it is somebody else's."""
+    """Nothing has this id, or it belongs to another user."""
 
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
 
 
 class GoneError(AccessError):
-    """There was such a thing, and there won't be again."""
+    """Something existed and was removed for good."""
 
     status = HTTPStatus.GONE
     code = "gone"
 
 
 class TooManyError(AccessError):
-    """Somebody asks too often; later they may ask again."""
+    """A client sends too many requests; it may retry later."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many"
@@ -141,18 +141,18 @@ class TooManyError(AccessError):
 
 
 class BusyError(AccessError):
-    """More passwords are being checked than the server can check in a while."""
+    """Too many requests wait for a password check."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "busy"
     retry_after_s = 5
 
     def __init__(self) -> None:
-        super().__init__(f"Too many people sign in right now. Try again in {self.retry_after_s} s.")
+        super().__init__(f"Too many sign-ins at the moment. Try again in {self.retry_after_s} s.")
 
 
 class TakenError(InputError):
-    """Somebody has this address."""
+    """Another account has this e-mail address."""
 
     code = "email_taken"
 

@@ -1,4 +1,4 @@
-"""What people and programs ask of accounts, in forms and over the API alike."""
+"""Requests to account services, from forms and the API alike."""
 
 import re
 import unicodedata
@@ -7,15 +7,15 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 from pydantic_core import PydanticCustomError
 
-from storage.records.accounts import Registration, Role, TokenScope
+from storage.records import Registration, Role, TokenScope
 
 _EMAIL = re.compile(r"[^@\s\x00-\x1f]+@[^@\s\x00-\x1f]+")
-_MOST_RUNS = 1_000
-_MOST_DISK_MB = 100_000_000
+_MAX_RUNS = 1_000
+_MAX_DISK_MB = 100_000_000
 
 
 def plain_email(text: str) -> str:
-    """Return an address as it is kept and compared."""
+    """Normalize an e-mail address for storage and comparison."""
     return unicodedata.normalize("NFC", text.strip()).lower()
 
 
@@ -34,7 +34,7 @@ def _checked_name(text: str) -> str:
 
 
 Email = Annotated[StrictStr, Field(max_length=254), AfterValidator(_checked_email)]
-PersonName = Annotated[StrictStr, Field(max_length=100), AfterValidator(_checked_name)]
+UserName = Annotated[StrictStr, Field(max_length=100), AfterValidator(_checked_name)]
 Secret = Annotated[StrictStr, Field(max_length=1_000)]
 
 
@@ -43,68 +43,68 @@ class _Request(BaseModel):
 
 
 class NewAccount(_Request):
-    """Somebody wants an account."""
+    """A request to create an account."""
 
     email: Email
     password: Secret
-    name: PersonName | None = None
+    name: UserName | None = None
     setup_code: Secret | None = None
-    """Needed for the very first account of a server on a network; its console shows it."""
+    """Needed for the first account of a server on a network; its console shows the code."""
     invitation: Secret | None = None
-    """Needed where only invited people may register."""
+    """Code, needed where only invited users may register."""
 
 
 class Credentials(_Request):
-    """Somebody signs in."""
+    """E-mail address and password of a sign-in."""
 
     email: Annotated[StrictStr, Field(max_length=254)]
     password: Secret
 
 
 class NewPassword(_Request):
-    """Somebody forgot their password and was given a code."""
+    """A new password, set with the code of a password reset."""
 
     code: Secret
     password: Secret
 
 
 class ProfileChanges(_Request):
-    """What people change about themselves."""
+    """Changes of a user to their own profile."""
 
-    name: PersonName | None = None
+    name: UserName | None = None
     password: Secret | None = None
     current_password: Secret | None = None
     hf_token: Annotated[StrictStr, Field(max_length=500)] | None = None
-    """Null takes it away."""
+    """Hugging Face token; null removes it."""
 
 
 class NewToken(_Request):
-    """Somebody wants a token for a program."""
+    """A request to create an API token."""
 
-    name: PersonName
+    name: UserName
     scope: TokenScope = TokenScope.READ
 
 
-class PersonChanges(_Request):
-    """What administrators change about others; null limits: as much as anybody."""
+class UserChanges(_Request):
+    """Changes of an administrator to a user; null limits: the default ones apply."""
 
     role: Role | None = None
     blocked: StrictBool | None = None
-    runs_at_once: Annotated[StrictInt, Field(ge=0, le=_MOST_RUNS)] | None = None
-    disk_mb: Annotated[StrictInt, Field(ge=0, le=_MOST_DISK_MB)] | None = None
+    runs_at_once: Annotated[StrictInt, Field(ge=0, le=_MAX_RUNS)] | None = None
+    disk_mb: Annotated[StrictInt, Field(ge=0, le=_MAX_DISK_MB)] | None = None
 
 
 class LabChanges(_Request):
-    """What administrators set for the whole lab; null limits: none."""
+    """Changes of an administrator to the lab; null limits: unlimited."""
 
     registration: Registration | None = None
-    runs_at_once: Annotated[StrictInt, Field(ge=0, le=_MOST_RUNS)] | None = None
-    disk_mb: Annotated[StrictInt, Field(ge=0, le=_MOST_DISK_MB)] | None = None
+    runs_at_once: Annotated[StrictInt, Field(ge=0, le=_MAX_RUNS)] | None = None
+    disk_mb: Annotated[StrictInt, Field(ge=0, le=_MAX_DISK_MB)] | None = None
 
 
 class NewInvitation(_Request):
-    """An administrator invites somebody."""
+    """An invitation to register, made by an administrator."""
 
     role: Role = Role.MEMBER
     email: Email | None = None
-    """Whom it is for; null: whoever has the code."""
+    """The only address it is valid for; null: any."""

@@ -1,1 +1,1 @@
-"""Judge runs: insights of the doctor, comparisons, reports."""
+"""Analysis of runs: insights of the doctor, comparisons, reports."""

@@ -1,14 +1,14 @@
-"""Whether the server is well."""
+"""Health of the server."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.api.shared.dependencies import TheLab
+from app.api.shared import TheLab
 from app.lab import VERSION
 
 
 class Workers(BaseModel):
-    """How busy the server is with training."""
+    """Training workers in use, their limit, and queued runs."""
 
     active: int
     limit: int
@@ -16,14 +16,14 @@ class Workers(BaseModel):
 
 
 class Lag(BaseModel):
-    """How long the event loop kept others waiting in the last minute, in milliseconds."""
+    """Delays of the event loop in the last minute, in milliseconds."""
 
     p50: float | None
     p99: float | None
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """State of the server."""
 
     status: str
     version: str
@@ -39,15 +39,15 @@ router = APIRouter(tags=["server"])
 
 @router.get("/health")
 async def health(lab: TheLab) -> Health:
-    """Tell how the server is."""
+    """Return the state of the server."""
     sandbox = await lab.sandbox()
-    trainer = lab.trainer
+    queue = lab.queue
     return Health(
         status="ok",
         version=VERSION,
-        workers=Workers(active=trainer.active, limit=trainer.limit, queued=trainer.queued),
+        workers=Workers(active=queue.active, limit=queue.limit, queued=queue.waiting),
         sandbox=sandbox.level,
-        sandbox_open_doors=list(sandbox.open_doors),
+        sandbox_open_doors=list(sandbox.escapes),
         uptime_s=lab.uptime_s,
         event_loop_lag_ms=Lag(p50=lab.lag.percentile(0.5), p99=lab.lag.percentile(0.99)),
     )

@@ -1,1 +1,1 @@
-"""Write and try out: custom rewards, custom environments, previews."""
+"""Custom rewards, custom environments, and previews of environments."""

@@ -1,1 +1,5 @@
-"""What can be trained on and with: environments, algorithms, presets, a glossary."""
+"""The catalogue: environments, algorithms, presets and a glossary."""
+
+from app.catalog.glossary import GLOSSARY, explanation
+
+__all__ = ["GLOSSARY", "explanation"]

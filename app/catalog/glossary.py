@@ -1,25 +1,25 @@
-"""What the numbers mean, in a sentence or two each, and what good looks like."""
+"""Explanations of metrics and fields in a sentence or two, with the values to aim for."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.catalog.environments.spec import ActionKind, EnvSpec
+from app.catalog.environments import ActionKind, EnvSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number, chart or field."""
+    """The explanation of a number, chart or field."""
 
     what: str
     """What it is."""
     good: str | Callable[[EnvSpec], str] = ""
-    """What it looks like when all is well; a function where that depends on the environment."""
+    """The values to aim for; a function if they depend on the environment."""
 
 
 def explanation(name: str, spec: EnvSpec | None = None) -> str:
-    """Return what `name` means, in `spec` if it is given; names below others share their text."""
-    term = TERMS[name.partition("/")[0]]
+    """Return the explanation of `name`, for `spec` if given; `a/b` has the explanation of `a`."""
+    term = GLOSSARY[name.partition("/")[0]]
     if isinstance(term.good, str):
         return f"{term.what} {term.good}".strip()
     return f"{term.what} {term.good(spec)}" if spec is not None else term.what
@@ -48,183 +48,186 @@ def _good_entropy(spec: EnvSpec) -> str:
     if spec.action_kind is ActionKind.DISCRETE and spec.n_actions:
         most = math.log(spec.n_actions)
         return (
-            f"It begins near {most:.2f}, a choice between {spec.n_actions} actions by chance, and "
-            "should fall slowly; near 0 early on, it has stopped exploring."
+            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions, and "
+            f"should fall slowly; near 0 early in training, exploration has stopped."
         )
-    return "It should fall slowly; a sudden drop means that it has stopped exploring."
+    return "It should fall slowly; a sudden drop means that exploration has stopped."
 
 
-TERMS: dict[str, Term] = {
+GLOSSARY: dict[str, Term] = {
     "reward_code": Term(
-        "An agent learns what it is paid for, so this is where one says what one wants. Return a "
-        "number, or a dict of named numbers: their sum is learned from, each becomes a curve.",
+        "The agent maximizes this reward instead of the environment's. Return a number, or a dict "
+        "of named terms: their sum is the reward, each term becomes a curve.",
         "Escape, then Tab leaves the editor. Ctrl-S saves a version.",
     ),
     "reward_call": Term(
-        "How long the reward function takes, once per step.",
-        "Some microseconds are nothing; a millisecond slows every training down.",
+        "Time of one call of the reward function, which runs once per step.",
+        "A few microseconds don't matter; a millisecond slows training down.",
     ),
     "reward_share": Term(
-        "Which part of the time of a step the reward would take; learning comes on top.",
-        "The lower the better.",
+        "Share of the time of an environment step that the reward would take, learning excluded.",
+        "Lower is better.",
     ),
     "rank_agreement": Term(
-        "Whether better episodes are paid more: 1 orders them as their true return does, 0 not at "
-        "all, -1 the other way round.",
-        "Close to 1, who learns from it also gets better at the task.",
+        "Whether better episodes earn more: at 1 they are ranked as by their true return, at 0 "
+        "independently of it, at -1 in reverse.",
+        "Close to 1, maximizing this reward also improves the true return.",
     ),
     "reward_terms": Term(
-        "What each term gives per step over recorded episodes. Share is its part of all that is "
-        "paid, signs aside; outliers are far from the mean.",
-        "A term that dwarfs the others is the one that is learned.",
+        "What each term gives per step over recorded episodes. Share is its part of the sum of "
+        "absolute values; outliers are far from the mean.",
+        "A term that dominates the others is the one that is learned.",
     ),
     "reward_probes": Term(
-        "What those who act well are paid, and what cheap tricks are paid.",
-        "A trick that is paid more although its true return is worse will be learned.",
+        "The reward of good trajectories and of degenerate policies (probes).",
+        "A probe with a higher reward but a worse true return is an exploit that the agent would "
+        "learn.",
     ),
     "mean_reward": Term(
-        "The mean total reward of the last 100 episodes, or of all while there are fewer.",
+        "Mean total reward of the last 100 episodes, or of all if there are fewer.",
         _enough_reward,
     ),
     "score": Term(
-        "Score: the best evaluation beside the training if there was one, else the mean reward of "
-        "the last 100 episodes. Seeds of a group count together: their interquartile mean, with "
-        "the 95 % interval behind it.",
+        "Score: the best periodic evaluation if there was one, else the mean reward of the last "
+        "100 episodes. For a seed group: the interquartile mean, followed by its 95 % interval.",
     ),
     "reward": Term(
         "Each bar is the total reward of one episode, the newest on the right.", _enough_reward
     ),
     "shaped_reward": Term(
-        "The total that the run's own reward function gave in an episode: what the agent learns "
-        "from. Mean reward, solved and evaluations keep to the environment's reward.",
-        "It should rise together with the reward; if only this rises, the function is exploited.",
+        "Total of the custom reward in an episode: what the agent learns from. Mean reward, solved "
+        "and evaluations use the environment's reward.",
+        "It should rise together with the reward; if only this rises, the agent exploits it.",
     ),
     "terms": Term(
-        "The total of one term of the run's own reward function in an episode.",
-        "No single term should drown the others unless that is meant.",
+        "Total of one term of the custom reward in an episode.",
+        "No single term should dominate the others unintentionally.",
     ),
     "learning_curve": Term(
         "Faint: the reward of each episode; strong: the mean of the last 100. A good curve rises "
-        "and stays up.",
+        "and stays high.",
         _enough_reward,
     ),
     "eval_reward": Term(
-        "The mean reward of a few episodes on fixed seeds, played without exploration and noise.",
+        "Mean reward of a few episodes on fixed seeds, without exploration and noise.",
         _enough_reward,
     ),
-    "mean_length": Term("How many steps the last 100 episodes took on average.", _good_length),
-    "episode_length": Term("How many steps an episode took.", _good_length),
+    "mean_length": Term("Mean length of the last 100 episodes, in steps.", _good_length),
+    "episode_length": Term("Length of an episode, in steps.", _good_length),
     "loss": Term(
-        "What the last update tried to make smaller.",
-        "Steady is fine, shooting up isn't. A falling loss is no success by itself: look at the "
-        "reward.",
+        "The loss that the last update minimized.",
+        "Steady values are fine, a sharp rise is not. A falling loss alone is no success: look at "
+        "the reward.",
     ),
     "fps": Term(
         "Environment steps per second, learning included.",
-        "More is sooner, not better. It falls when other runs share the machine.",
+        "More is faster, not better. It falls when other runs share the machine.",
     ),
     "live_feed": Term(
-        "The newest policy plays an episode of its own here, while training goes on elsewhere and "
+        "The newest policy plays its own episode here, in real time; training runs in parallel and "
         "faster.",
-        "The reward is what this episode has brought so far.",
+        "The reward is the return of this episode so far.",
     ),
     "progress": Term(
-        "How much of the budget of steps is used; the time left is guessed from the speed so far."
+        "Share of the step budget that is used; the remaining time is estimated from the speed so "
+        "far."
     ),
     "policy_loss": Term(
-        "The part of the loss that changes what the agent does.",
-        "It wavers around 0, and its size says little.",
+        "The part of the loss that improves the policy.",
+        "It fluctuates around 0; its absolute value says little.",
     ),
     "value_loss": Term(
-        "How far off, squared, the agent's predictions of its returns were.",
-        "It often grows while rewards grow, and falls once they settle.",
+        "Mean squared error of the predicted returns.",
+        "It often grows while rewards grow, and falls once they converge.",
     ),
-    "entropy_loss": Term("The entropy of the policy, with its sign turned around."),
-    "entropy": Term("How undecided the policy is.", _good_entropy),
+    "entropy_loss": Term("The negative entropy of the policy."),
+    "entropy": Term("How random the policy is.", _good_entropy),
     "approx_kl": Term(
-        "How far one update moved the policy away from the one that acted.",
-        "Up to about 0.03 is usual; again and again above 0.05, the steps are too big: lower the "
-        "learning rate.",
+        "How far one update moved the policy from the one that collected the samples.",
+        "Up to about 0.03 is usual; if it is often above 0.05, the updates are too large: lower "
+        "the learning rate.",
     ),
     "kl_divergence": Term(
         "How far the last update moved the policy.", "It stays below target_kl by design."
     ),
     "clip_fraction": Term(
-        "The share of the experience on which PPO's clip range held the policy back.",
-        "0.05 to 0.3 is usual; near 0 updates are timid, above 0.5 too bold.",
+        "Fraction of the samples on which PPO's clip range limited the update.",
+        "0.05 to 0.3 is usual; near 0 updates are very small, above 0.5 too large.",
     ),
-    "clip_range": Term("The clip range of the last update, as its schedule has it."),
+    "clip_range": Term("The clip range of the last update, following its schedule."),
     "explained_variance": Term(
-        "How well the agent predicts its returns: 1 is perfect, 0 no better than always guessing "
-        "their mean, below 0 worse than that.",
+        "How well the critic predicts returns: 1 is perfect, 0 no better than predicting their "
+        "mean, below 0 worse than that.",
         "It should rise towards 1.",
     ),
     "std": Term(
-        "How widely actions are spread around the one that the policy prefers.",
-        "It shrinks as the agent grows sure; if it grows, ent_coef is too large.",
+        "Standard deviation of the actions around their mean.",
+        "It shrinks as the policy converges; if it grows, ent_coef is too large.",
     ),
-    "learning_rate": Term("The learning rate of the last update, as its schedule has it."),
+    "learning_rate": Term("The learning rate of the last update, following its schedule."),
     "actor_loss": Term(
-        "Minus what the critics expect of the policy's actions.",
-        "It falls as the agent expects more, below 0 where rewards are positive.",
+        "The negative value of the policy's actions, as predicted by the critics.",
+        "It falls as predicted returns rise, below 0 where rewards are positive.",
     ),
     "critic_loss": Term(
-        "How far off, squared, the critics' predictions were.",
-        "It grows with the size of returns; steady is fine, exploding means that the learning "
-        "rate is too high.",
+        "Mean squared error of the critics' predictions.",
+        "It grows with the size of the returns; if it explodes, the learning rate is too high.",
     ),
     "ent_coef": Term(
-        "How much surprise is worth beside reward.", "Found automatically, it falls and settles."
+        "The weight of the entropy bonus.", "Tuned automatically, it falls and converges."
     ),
     "ent_coef_loss": Term(
-        "What the search for ent_coef tries to make smaller.",
-        "Near 0 the policy is as unpredictable as was asked for.",
+        "The loss that the tuning of ent_coef minimizes.",
+        "Near 0 the policy has its target entropy.",
     ),
     "policy_objective": Term(
-        "How much better the new policy looks on the collected experience than the old one.",
+        "Estimated improvement of the new policy over the old one on the collected samples.",
         "It should be above 0.",
     ),
     "exploration_rate": Term(
-        "The share of actions that are chosen at random.",
-        "It fades as planned; until then rewards are lower than the agent could get.",
+        "Fraction of actions that are chosen at random.",
+        "It decays along its schedule; until then rewards are lower than the policy could earn.",
     ),
     "grad_norm": Term(
-        "How long the gradient was before it was shortened.",
-        "Steady is good. Always above max_grad_norm, every step is cut; peaks announce trouble.",
+        "Norm of the gradient before clipping.",
+        "Steady is good. Above max_grad_norm every step is clipped; growing peaks mean "
+        "instability.",
     ),
     "dead_units": Term(
-        "The share of the network's units that say the same whatever is seen.",
-        "0 is best; above a half, much of the network is lost: lower the learning rate.",
+        "Fraction of units whose output is the same for all observations.",
+        "0 is best; above 0.5 much of the network is unused: lower the learning rate.",
     ),
     "value_mean": Term(
-        "The return that the agent expects, on average.",
-        "It follows the reward; far above what episodes bring, the agent is too optimistic.",
+        "Mean of the predicted returns.",
+        "It follows the reward; far above the observed returns, values are overestimated.",
     ),
-    "value_std": Term("How much the expected return differs from state to state."),
-    "value_min": Term("The lowest return that the agent expects in what it saw last."),
-    "value_max": Term("The highest return that the agent expects in what it saw last."),
+    "value_std": Term("Standard deviation of the predicted returns."),
+    "value_min": Term("Lowest predicted return among the latest observations."),
+    "value_max": Term("Highest predicted return among the latest observations."),
     "action_share": Term(
-        "How often this action was chosen lately.",
-        "One that takes over early has ended exploration.",
+        "How often this action was chosen recently.",
+        "If one action dominates early, exploration has ended.",
     ),
-    "action_mean": Term("The mean of this part of the action lately."),
+    "action_mean": Term("Recent mean of this action component."),
     "action_std": Term(
-        "How much this part of the action varied lately.", "Near 0 it is always the same."
+        ("Recent standard deviation of this action component."),
+        "Near 0 the action is always the same.",
     ),
-    "collect_s": Term("Seconds spent on acting in the environment since the last update."),
+    "collect_s": Term("Seconds spent on collecting samples since the last update."),
     "learn_s": Term("Seconds spent on learning since the last update."),
     "return_std": Term(
-        "How much the returns of the tried changes differ.", "At 0 none stands out."
+        "Standard deviation of the returns of the tried directions.",
+        "At 0 no direction is better than another.",
     ),
-    "delta_std": Term("How far each tried change of the weights goes."),
+    "delta_std": Term("Standard deviation of the weight perturbations."),
     "step_size": Term("How far the last update moved the weights."),
     "compared_curves": Term(
-        "Each run keeps its colour. A group is its interquartile mean, the mean of the middle half "
-        "of its seeds, with the band in which it would lie in 95 % of repetitions.",
+        "Each run keeps its color. A seed group is drawn as its interquartile mean (the mean of "
+        "the middle half of its seeds) with a 95 % bootstrap band.",
         "Bands that don't overlap are a good sign; with fewer than five seeds they are too narrow.",
     ),
     "probability_of_improvement": Term(
-        "How likely a seed of the one beats a seed of the other.",
-        "50 % is a draw; an interval that stays above 50 % speaks for the first.",
+        "Probability that a seed of one group beats a seed of the other.",
+        "50 % means no difference; an interval above 50 % favors the first.",
     ),
 }

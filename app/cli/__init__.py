@@ -1,4 +1,4 @@
-"""What can be done without a web page: one file per command."""
+"""The commands of the command line: one file each."""
 
 import importlib
 import logging
@@ -6,31 +6,31 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
-    "train": "train with a progress bar and keep the model",
-    "evaluate": "play a run's policy and say what it is worth",
+    "train": "train with a progress bar and save the model",
+    "evaluate": "evaluate a run's policy",
     "runs": "list the runs",
-    "export": "pack a run into a zip",
-    "reset-password": "let somebody set a new password",
+    "export": "export a run as a zip",
+    "reset-password": "create a code to reset a password",
 }
 
 REFUSED = 2
-"""The exit code where nothing was done, because of wrong usage or a lab in use."""
+"""The exit code if nothing was done because of wrong usage or a lab in use."""
 _INTERRUPTED = 130
 
 
 def is_command(arguments: Sequence[str]) -> bool:
-    """Whether the arguments name something else than the server."""
+    """Whether the arguments name a command instead of starting the server."""
     return bool(arguments) and arguments[0] in COMMANDS
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Do what the arguments say and return the exit code."""
+    """Run the command of the arguments and return the exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     try:
         from app.cli.refusals import REFUSALS, sentence
 
         try:
-            # Imported when asked for: to list runs one doesn't wait for the trainer's libraries.
+            # Imported on demand: listing runs must not load the code that trains.
             command = importlib.import_module(f"app.cli.{arguments[0].replace('-', '_')}")
             code: int = command.run(arguments[1:])
         except REFUSALS as error:

@@ -1,14 +1,14 @@
-"""Code that a flag of a command names."""
+"""Code in files that flags name."""
 
 from pathlib import Path
 
-from app.accounts.visitors import NO_ACCOUNTS
-from app.core.errors import InputError
+from app.accounts import NO_ACCOUNTS
+from app.core import InputError
 from app.lab import Lab
 
 
 def read_code(flag: str, name: str) -> str:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises:
         InputError: if it can't be read, or isn't text.
@@ -16,15 +16,15 @@ def read_code(flag: str, name: str) -> str:
     try:
         return Path(name).read_text()
     except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(f"{flag} {name[:200]} can't be read: {reason}.") from None
 
 
 async def check_may_give_code(lab: Lab, field: str) -> None:
-    """Make sure that workers are locked in well enough here to run it.
+    """Check that the sandbox of workers is strict enough to run users' code.
 
     Raises:
-        InputError: if they aren't, with the reason.
+        InputError: if it is not, with the reason.
     """
     if (reason := await lab.code.refusal(NO_ACCOUNTS)) is not None:
         raise InputError(reason, field=field)

@@ -1,20 +1,20 @@
-"""How the commands write: lines, tables, numbers."""
+"""Console output of commands: lines, tables, numbers."""
 
 import sys
 from collections.abc import Sequence
 
 MISSING = "-"
-"""What stands where nothing was measured."""
+"""Shown for values that were not measured."""
 
 
 def say(text: str) -> None:
-    """Write a line, now."""
+    """Write a line and flush."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows below their titles, numbers to the right."""
+    """Return a table as text, with numbers right-aligned."""
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
     is_right = [_is_numbers(column) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -27,12 +27,12 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float | None, decimals: int = 1) -> str:
-    """Write a number, or that there is none."""
+    """Format a number; None as missing."""
     return MISSING if value is None else f"{value:,.{decimals}f}"
 
 
 def duration(seconds: float | None) -> str:
-    """Write seconds as 0:42, 12:05 or 3:10:59."""
+    """Format seconds as 0:42, 12:05 or 3:10:59."""
     if seconds is None:
         return MISSING
     minutes, rest = divmod(round(seconds), 60)
@@ -41,7 +41,7 @@ def duration(seconds: float | None) -> str:
 
 
 def size(count: float) -> str:
-    """Write a number of bytes."""
+    """Format a number of bytes."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1_000:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"

@@ -1,114 +1,122 @@
-"""Say what a run's policy is worth: `python main.py evaluate`."""
+"""Evaluate a run's policy: `python main.py evaluate`."""
 
 import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
 
+from app.accounts import NO_ACCOUNTS
 from app.cli.code import check_may_give_code, read_code
 from app.cli.console import number, say
 from app.cli.parsing import RUN_HELP, make_parser, read_value, settings_from
 from app.cli.progress import bar
-from app.core.settings import SentenceParser
-from app.evaluation.evaluation import EPISODES, Evaluation, EvaluationOptions
-from app.evaluation.service import EvaluationError
+from app.core import SentenceParser
+from app.evaluation import EPISODES, Evaluation, EvaluationError, EvaluationRequest
 from app.lab import Lab
-from app.runs.stored_policies import BEST
+from app.runs import BEST
 
 _FAILED = 1
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Evaluate what the arguments ask for and return the exit code."""
-    given = _parser().parse_args(arguments)
-    judging = _judging(given)
-    return asyncio.run(_evaluate(Lab(settings_from(given)), given.run, judging))
+    """Evaluate the run in the arguments and return the exit code."""
+    options = _parser().parse_args(arguments)
+    request = _request(options)
+    return asyncio.run(_evaluate(Lab(settings_from(options)), options.run, request))
 
 
 def _parser() -> SentenceParser:
     parser = make_parser(
         "evaluate",
-        "Play whole episodes with a run's policy, without what made its training harder, and say "
-        "what they brought. The same run, checkpoint and seed give the same returns.",
+        "Evaluate a run's policy over complete episodes, without the disturbances of its training. "
+        "The same run, checkpoint and seed give the same returns.",
         "latest --episodes 10",
         "3f2a --checkpoint best --stochastic",
-        "latest --code judge.py",
+        "latest --code metrics.py",
     )
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
-    parser.add_argument("--episodes", metavar="N", help=f"how many (default: {EPISODES})")
-    parser.add_argument("--seed", metavar="S", help="of the first episode; the next ones count up")
+    parser.add_argument("--episodes", metavar="N", help=f"number of episodes (default: {EPISODES})")
     parser.add_argument(
-        "--stochastic", action="store_true", help="draw actions instead of taking the likeliest"
+        "--seed",
+        metavar="S",
+        help="seed of the first episode; the next ones count up",
+    )
+    parser.add_argument(
+        "--stochastic", action="store_true", help="sample actions instead of taking the most likely"
     )
     parser.add_argument("--checkpoint", metavar="STEP|best", help="(default: the final policy)")
+    parser.add_argument("--record", action="store_true", help="save a video (MP4) with the run")
     parser.add_argument(
-        "--record", action="store_true", help="keep a video of it (MP4) with the run"
-    )
-    parser.add_argument(
-        "--code", metavar="FILE", help="judge episodes by evaluate(episode) of this file (.py), too"
+        "--code",
+        metavar="FILE",
+        help="also compute the metrics of evaluate(episode) in this file (.py)",
     )
     return parser
 
 
-def _judging(given: argparse.Namespace) -> EvaluationOptions:
-    typed = {"episodes": given.episodes, "seed": given.seed, "checkpoint": given.checkpoint}
+def _request(options: argparse.Namespace) -> EvaluationRequest:
+    typed = {"episodes": options.episodes, "seed": options.seed, "checkpoint": options.checkpoint}
     values = {name: read_value(text) for name, text in typed.items() if text is not None}
-    code = given.code and read_code("--code", given.code)
-    return EvaluationOptions(
-        deterministic=not given.stochastic, record=given.record, code=code, **values
+    code = options.code and read_code("--code", options.code)
+    return EvaluationRequest(
+        deterministic=not options.stochastic, record=options.record, code=code, **values
     )
 
 
-async def _evaluate(lab: Lab, beginning: str, judging: EvaluationOptions) -> int:
+async def _evaluate(lab: Lab, key: str, request: EvaluationRequest) -> int:
     try:
-        run = await lab.trainer.find(beginning)
-        if judging.code is not None:
+        access = lab.access_for(NO_ACCOUNTS)
+        run = await access.find(key)
+        if request.code is not None:
             await check_may_give_code(lab, "code")
         say(f"{run.name}, run {run.id}")
         await lab.open_for_one_command()
-        found = await lab.evaluations.evaluate(run.id, judging, told=_teller(judging.episodes))
+        evaluable = await access.evaluable(run.id, code=request.code, uses_disk=request.record)
+        evaluation = await lab.evaluations.evaluate(
+            evaluable, request, on_progress=_progress_bar(request.episodes)
+        )
     except EvaluationError as error:
         sys.stderr.write(f"{error}\n")
         return _FAILED
     finally:
         await lab.close()
-    say(_describe(found))
+    say(_describe(evaluation))
     return 0
 
 
-def _teller(episodes: int) -> Callable[[int], None]:
-    """Return who shows the progress in place on a terminal; elsewhere nobody does."""
+def _progress_bar(episodes: int) -> Callable[[int], None]:
+    """Return a function that draws the progress on a terminal, and does nothing elsewhere."""
 
-    def tell(played: int) -> None:
+    def show(played: int) -> None:
         end = "\n" if played == episodes else ""
         sys.stdout.write(f"\r{bar(played / episodes)} {played} of {episodes} episodes{end}")
         sys.stdout.flush()
 
-    return tell if sys.stdout.isatty() else lambda _: None
+    return show if sys.stdout.isatty() else lambda _: None
 
 
-def _describe(found: Evaluation) -> str:
-    how = "" if found.deterministic else ", actions drawn"
-    trained = "" if found.timesteps is None else f" after {found.timesteps:,} steps"
-    policy = "best policy" if found.checkpoint == BEST else f"policy{trained}"
-    low, high = found.ci95 or (None, None)
-    cut = (found.terminations or {}).get("truncated", 0)
+def _describe(evaluation: Evaluation) -> str:
+    how = "" if evaluation.deterministic else ", sampled actions"
+    trained = "" if evaluation.timesteps is None else f" after {evaluation.timesteps:,} steps"
+    policy = "best policy" if evaluation.checkpoint == BEST else f"policy{trained}"
+    low, high = evaluation.ci95 or (None, None)
+    cut = (evaluation.terminations or {}).get("truncated", 0)
     lines = [
-        f"{found.episodes} episodes of the {policy}, seeds from {found.seeds[0]:,}{how}:",
-        f"  mean return   {number(found.mean_return, 2)}",
-        f"  std (n - 1)   {number(found.std_return, 2)}",
-        f"  median        {number(found.median_return, 2)}",
+        f"{evaluation.episodes} episodes of the {policy}, seeds from {evaluation.seeds[0]:,}{how}:",
+        f"  mean return   {number(evaluation.mean_return, 2)}",
+        f"  std (n - 1)   {number(evaluation.std_return, 2)}",
+        f"  median        {number(evaluation.median_return, 2)}",
         f"  95 % interval {number(low, 2)} to {number(high, 2)}",
-        f"  min, max      {number(found.min, 2)}, {number(found.max, 2)}",
-        f"  mean length   {number(found.mean_length)} steps",
-        f"  time limit    ended {cut} of {found.episodes} episodes",
+        f"  min, max      {number(evaluation.min, 2)}, {number(evaluation.max, 2)}",
+        f"  mean length   {number(evaluation.mean_length)} steps",
+        f"  time limit    ended {cut} of {evaluation.episodes} episodes",
     ]
-    lines += [f"  {name:<13} {number(mean, 2)}" for name, mean in (found.custom or {}).items()]
-    if found.left_out:
-        names = ", ".join(name.replace("_", " ") for name in found.left_out)
+    lines += [f"  {name:<13} {number(mean, 2)}" for name, mean in (evaluation.custom or {}).items()]
+    if evaluation.left_out:
+        names = ", ".join(name.replace("_", " ") for name in evaluation.left_out)
         lines.append(f"  left out      {names} (part of the training only)")
-    if found.video is not None:
-        lines.append(f"  video         {found.video.seconds:.1f} s, kept with the run")
-    if found.video_note is not None:
-        lines.append(f"  video         {found.video_note}")
+    if evaluation.video is not None:
+        lines.append(f"  video         {evaluation.video.seconds:.1f} s, saved with the run")
+    if evaluation.video_note is not None:
+        lines.append(f"  video         {evaluation.video_note}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Pack a run into one file to take along: `python main.py export`."""
+"""Export a run as one file: `python main.py export`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,23 +6,22 @@ from pathlib import Path
 from app.cli.console import say, size
 from app.cli.parsing import RUN_HELP, make_parser, settings_from
 from app.cli.reading import lab_to_read
-from app.core.errors import InputError
-from app.core.settings import SentenceParser
+from app.core import InputError, SentenceParser
 from app.sharing.bundle import write_bundle
+from storage import RunNotFoundError
 from storage.database import events, runs
-from storage.errors import RunNotFoundError
 
 
 def run(arguments: Sequence[str]) -> int:
     """Write the bundle and return the exit code."""
-    given = _parser().parse_args(arguments)
-    settings = settings_from(given)
-    target = Path(given.to)
-    _check(target, may_replace=given.force)
+    options = _parser().parse_args(arguments)
+    settings = settings_from(options)
+    target = Path(options.to)
+    _check(target, may_replace=options.force)
     with lab_to_read(settings) as exists:
         if not exists:
-            raise RunNotFoundError(given.run)
-        chosen = runs.find_run(given.run)
+            raise RunNotFoundError(options.run)
+        chosen = runs.find_run(options.run)
         log = events.all_events(chosen.id)
     try:
         names = write_bundle(target, chosen, settings.runs_folder.run(chosen.id), log)
@@ -36,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> SentenceParser:
     parser = make_parser(
         "export",
-        "Pack a run into a zip: configuration, metrics, models, newest checkpoint, evaluations, "
+        "Export a run as a zip: configuration, metrics, models, newest checkpoint, evaluations, "
         "event log, and a manifest with checksums. Works while a server uses the folder, too.",
         "latest --to bundle.zip",
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C while something is under way: the first one asks it to end, the second one doesn't."""
+"""Handling of Ctrl-C: the first one stops the work, the second one exits at once."""
 
 import asyncio
 import os
@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any, Self
 
 from app.cli.console import say
-from app.core.tasks import Tasks
-from storage.errors import WrongStateError
+from app.core import Tasks
+from storage import WrongStateError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_BY_SIGNAL = 128
-"""What a shell adds to a signal's number to make an exit code."""
+_SIGNAL_EXIT_CODE = 128
+"""Shells add this to the number of a signal to get the exit code."""
 
 
 class Interrupts:
@@ -21,14 +21,18 @@ class Interrupts:
 
     def __init__(self, stop: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.code = 0
-        """The exit code that the signal asks for; 0 while there was none."""
+        """The exit code after a signal; 0 before."""
         self._stop = stop
         self._tasks = Tasks()
 
     @property
     def note(self) -> str:
-        """What to say about it; nothing while there was none."""
-        return "Stopping; the model is kept. Ctrl-C again ends at once." if self.code else ""
+        """The message after a signal; empty before."""
+        return (
+            ("Stopping; the model is saved. Press Ctrl-C again to exit at once.")
+            if self.code
+            else ""
+        )
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
@@ -41,13 +45,13 @@ class Interrupts:
 
     def _interrupt(self, number: signal.Signals) -> None:
         if self.code:
-            say("Ended at once. What was not delivered is lost.")
-            # The workers notice the closed pipe and end, too.
+            say("Exited at once. Undelivered data is lost.")
+            # Workers end when their pipe is closed.
             os._exit(self.code)
-        self.code = _BY_SIGNAL + number
-        self._tasks.start(self._ask(), name="stop what is under way")
+        self.code = _SIGNAL_EXIT_CODE + number
+        self._tasks.start(self._request_stop(), name="stop after a signal")
 
-    async def _ask(self) -> None:
-        # It may have ended by itself meanwhile.
+    async def _request_stop(self) -> None:
+        # It may have ended in the meantime.
         with suppress(WrongStateError):
             await self._stop()

@@ -1,4 +1,4 @@
-"""What the commands' flags have in common."""
+"""Parsing of flags, shared by the commands."""
 
 import argparse
 import json
@@ -6,22 +6,21 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from app.catalog.algorithms.catalogue import CATALOGUE
-from app.core.errors import InputError
-from app.core.settings import SentenceParser, Settings, read_settings
+from app.catalog.algorithms import ALGORITHMS
+from app.core import InputError, SentenceParser, Settings, read_settings
 
 RUN_HELP = "a run: its id, the first characters of it, or latest"
 
 _LISTS = frozenset(
     parameter.name
-    for spec in CATALOGUE.values()
+    for spec in ALGORITHMS.values()
     for parameter in spec.hyperparameters
     if parameter.type == "layers"
 )
 
 
 def make_parser(command: str, description: str, *examples: str) -> SentenceParser:
-    """Return a parser with the flags that every command has."""
+    """Return a parser with the common flags."""
     typed = "\n".join(f"  python main.py {command} {example}".rstrip() for example in examples)
     parser = SentenceParser(
         prog=f"python main.py {command}",
@@ -36,19 +35,19 @@ def make_parser(command: str, description: str, *examples: str) -> SentenceParse
     return parser
 
 
-def settings_from(given: argparse.Namespace) -> Settings:
-    """Return the lab's settings, changed by a command's flags.
+def settings_from(options: argparse.Namespace) -> Settings:
+    """Return the settings of the lab, overridden by the flags of a command.
 
     Raises:
-        SettingsError: if one can't be used.
+        SettingsError: if one is invalid.
     """
-    flags = {"--runs-dir": given.runs_dir, "--workers": getattr(given, "workers", None)}
+    flags = {"--runs-dir": options.runs_dir, "--workers": getattr(options, "workers", None)}
     typed = [part for flag, value in flags.items() if value is not None for part in (flag, value)]
     return read_settings(typed, os.environ)
 
 
-def read_value(text: str) -> Any:  # noqa: ANN401 - whatever a person can type
-    """Read a number, true, false, null, a list such as 64,64, JSON, or else a text."""
+def read_value(text: str) -> Any:  # noqa: ANN401 - whatever a user can type
+    """Parse a number, true, false, null, a list such as 64,64 or JSON; else return the text."""
     for written in (text, f"[{text}]"):
         try:
             return json.loads(written, parse_constant=_refuse)
@@ -58,10 +57,10 @@ def read_value(text: str) -> Any:  # noqa: ANN401 - whatever a person can type
 
 
 def read_pairs(flag: str, typed: Iterable[str]) -> dict[str, Any]:
-    """Read what a flag such as `--set learning_rate=1e-3` was given.
+    """Parse the values of a flag such as `--set learning_rate=1e-3`.
 
     Raises:
-        InputError: if one is no pair, or a name comes twice.
+        InputError: if one is no pair, or a name is repeated.
     """
     pairs: dict[str, Any] = {}
     for text in typed:
@@ -76,5 +75,5 @@ def read_pairs(flag: str, typed: Iterable[str]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    """Leave NaN and Infinity the texts that they are."""
+    """Refuse NaN and Infinity, so that they stay text."""
     raise ValueError(constant)

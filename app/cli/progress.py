@@ -1,4 +1,4 @@
-"""Show how far runs have come: bars on a terminal, lines elsewhere."""
+"""Progress of runs: bars on a terminal, lines elsewhere."""
 
 import asyncio
 import shutil
@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from app.cli.console import duration, number, say
-from app.runs.state.feed import RunFeed
-from storage.records.runs import RunRecord, RunStatus
+from app.run_config import seed_of
+from app.runs.state import RunFeed
+from storage.records import RunRecord, RunStatus
 
 _EVERY_S = 0.2
 _BAR_WIDTH = 10
@@ -16,7 +17,7 @@ _UP_AND_CLEAR = "\x1b[{lines}A\x1b[J"
 
 
 async def show_progress(feeds: Sequence[RunFeed], note: Callable[[], str]) -> None:
-    """Show the runs, and a note if there is one, until all have ended."""
+    """Show the progress of runs, with a note if there is one, until all have ended."""
     display = Bars() if sys.stdout.isatty() else Lines()
     is_over = False
     while not is_over:
@@ -26,16 +27,16 @@ async def show_progress(feeds: Sequence[RunFeed], note: Callable[[], str]) -> No
 
 
 class Bars:
-    """One bar for each run, drawn over the last ones."""
+    """One bar per run, redrawn in place."""
 
     def __init__(self) -> None:
         self._drawn = 0
 
     def show(self, runs: Sequence[RunRecord], note: str) -> None:
-        """Draw the bars, and the note below them."""
+        """Draw the bars with the note below."""
         columns, rows = shutil.get_terminal_size()
         shown = runs if len(runs) < rows else [run for run in runs if run.status.has_worker]
-        lines = [f"{bar(run.share_done)} {_briefly(run)}"[: columns - 1] for run in shown]
+        lines = [f"{bar(run.share_done)} {_describe_short(run)}"[: columns - 1] for run in shown]
         lines += [note] if note else []
         back = _UP_AND_CLEAR.format(lines=self._drawn) if self._drawn else ""
         sys.stdout.write(back + "".join(f"{line}\n" for line in lines))
@@ -44,35 +45,35 @@ class Bars:
 
 
 class Lines:
-    """A line for each run whenever its status is new or another tenth is done."""
+    """A line for a run whenever its status changes or another tenth is done."""
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[RunStatus, int]] = {}
+        self._shown: dict[str, tuple[RunStatus, int]] = {}
         self._note = ""
 
     def show(self, runs: Sequence[RunRecord], note: str) -> None:
-        """Say what is new."""
+        """Print changes."""
         if note != self._note:
             self._note = note
             say(note)
         for run in runs:
-            where = (run.status, int(run.share_done * _TENTHS))
-            if self._told.get(run.id) != where:
-                self._told[run.id] = where
+            state = (run.status, int(run.share_done * _TENTHS))
+            if self._shown.get(run.id) != state:
+                self._shown[run.id] = state
                 say(describe(run))
 
 
 def bar(share: float) -> str:
-    """Draw how much of the whole is done."""
+    """Return a progress bar as text."""
     full = int(share * _BAR_WIDTH)
     return f"[{'#' * full}{'.' * (_BAR_WIDTH - full)}]"
 
 
 def describe(run: RunRecord) -> str:
-    """Say where a run stands, in words."""
+    """Return the state of a run as text."""
     latest = run.latest or {}
     steps = f"{run.progress.timesteps:,} of {run.total_timesteps:,} steps"
-    parts = [f"{run.share_done:4.0%}  seed {run.config['seed']}  {run.status}", steps]
+    parts = [f"{run.share_done:4.0%}  seed {seed_of(run)}  {run.status}", steps]
     if run.status is RunStatus.RUNNING:
         parts.append(f"{number(latest.get('fps'), 0)} steps/s")
     parts.append(f"mean reward {number(latest.get('mean_reward'))}")
@@ -81,12 +82,12 @@ def describe(run: RunRecord) -> str:
     return ", ".join(parts)
 
 
-def _briefly(run: RunRecord) -> str:
-    """Say the same within the width of a usual terminal."""
+def _describe_short(run: RunRecord) -> str:
+    """Return the state of a run as text that fits a usual terminal."""
     latest = run.latest or {}
     steps = f"{_rounded(run.progress.timesteps)}/{_rounded(run.total_timesteps)}"
     reward = f"reward {number(latest.get('mean_reward'))}"
-    parts = [f"{run.share_done:4.0%}", f"seed {run.config['seed']}", steps, reward]
+    parts = [f"{run.share_done:4.0%}", f"seed {seed_of(run)}", steps, reward]
     if run.status is RunStatus.RUNNING:
         parts += [f"{number(latest.get('fps'), 0)}/s", f"{duration(run.eta_s)} left"]
     else:

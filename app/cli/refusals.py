@@ -1,10 +1,10 @@
-"""Why a command did nothing, in one sentence that names the flag."""
+"""Error messages of commands: one sentence that names the flag."""
 
-from app.core.errors import SettingsError
-from storage.errors import LabError, StorageError
+from app.core import SettingsError
+from storage import LabError, StorageError
 
 REFUSALS = (LabError, SettingsError, StorageError)
-"""What is said in one sentence and ends with exit code 2."""
+"""Errors that are shown as one sentence, with exit code 2."""
 
 _FLAGS = {
     "env_id": "ENVIRONMENT",
@@ -17,7 +17,7 @@ _FLAGS = {
 
 
 def sentence(error: Exception) -> str:
-    """Say what was refused in terms of the flags that were typed."""
+    """Return the error message, with the name of the flag instead of the field."""
     field = error.field if isinstance(error, LabError) else None
     if field is None:
         return str(error)

@@ -1,32 +1,32 @@
-"""Let somebody set a new password: `python main.py reset-password`, on the machine itself."""
+"""Create a code to reset a password: `python main.py reset-password`, on the server itself."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.accounts.auth.secrets import digest
-from app.accounts.requests import plain_email
-from app.accounts.users.password_resets import LASTS, new_reset_code
+from app.accounts import plain_email
+from app.accounts.auth import digest
+from app.accounts.users import RESET_LASTS, new_reset_code
 from app.cli.console import say
 from app.cli.parsing import make_parser, settings_from
-from app.core.errors import InputError
-from app.core.settings import SentenceParser
-from storage.database.accounts import audit, people, resets
-from storage.database.database import Address, open_database
-from storage.records.accounts import PersonRecord
+from app.core import InputError, SentenceParser
+from storage.database import Address, open_database
+from storage.database.accounts import audit, password_resets, users
+from storage.records import UserRecord
 
 CONSOLE = "console"
-"""Who did it: somebody at this machine."""
+"""The author in the audit log: the console of the server."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Make a code, show it, and return the exit code."""
-    given = _parser().parse_args(arguments)
-    email = plain_email(given.email)
-    address = settings_from(given).database_address
+    """Create a code, print it, and return the exit code."""
+    options = _parser().parse_args(arguments)
+    email = plain_email(options.email)
+    address = settings_from(options).database_address
     code = _make_code(address, email)
     say(f"Code: {code}")
-    say(f"Open /reset on the server and type it within {LASTS.total_seconds() / 3600:.0f} hours.")
+    hours = RESET_LASTS.total_seconds() / 3600
+    say(f"Open /reset on the server and enter it within {hours:.0f} hours.")
     say(f"It sets a new password for {email}, once, and signs them out everywhere.")
     return 0
 
@@ -34,8 +34,8 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> SentenceParser:
     parser = make_parser(
         "reset-password",
-        "Make a code with which somebody sets a new password. Works while a server uses the "
-        "folder, too. Only who may write the lab's database can do this.",
+        "Create a code with which a user sets a new password. Works while a server uses the "
+        "folder, too. Requires write access to the lab's database.",
         "ada@example.org",
     )
     parser.add_argument("email", metavar="EMAIL", help="the address of the account")
@@ -44,16 +44,16 @@ def _parser() -> SentenceParser:
 
 def _make_code(address: Address, email: str) -> str:
     if isinstance(address, Path) and not address.is_file():
-        raise _nobody(email)
+        raise _unknown_user(email)
     database = open_database(address)
     try:
-        person = _find(email)
+        user = _find(email)
         code = new_reset_code()
-        resets.add_reset(
-            person.id,
+        password_resets.add_reset(
+            user.id,
             digest(code),
             created_by=CONSOLE,
-            expires_at=datetime.now(UTC) + LASTS,
+            expires_at=datetime.now(UTC) + RESET_LASTS,
         )
         audit.add_entry("reset_made", who=CONSOLE, subject=email)
     finally:
@@ -61,14 +61,16 @@ def _make_code(address: Address, email: str) -> str:
     return code
 
 
-def _find(email: str) -> PersonRecord:
-    person = people.find_person(email)
-    if person is None:
-        raise _nobody(email)
-    if person.is_blocked:
+def _find(email: str) -> UserRecord:
+    user = users.find_user(email)
+    if user is None:
+        raise _unknown_user(email)
+    if user.is_blocked:
         raise InputError(f"{email} is blocked. An administrator can unblock them at /admin.")
-    return person
+    return user
 
 
-def _nobody(email: str) -> InputError:
-    return InputError(f"Nobody here has the address {email[:254]!r}. Is it the right --runs-dir?")
+def _unknown_user(email: str) -> InputError:
+    return InputError(
+        f"There is no user with the address {email[:254]!r}. Is it the right --runs-dir?"
+    )

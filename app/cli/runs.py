@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from app.cli.console import number, say, table
 from app.cli.parsing import make_parser, read_value, settings_from
 from app.cli.reading import lab_to_read
-from app.core.errors import InputError, short
-from app.core.settings import SentenceParser
+from app.core import InputError, SentenceParser, shorten
+from app.run_config import seed_of
 from storage.database import runs
-from storage.records.runs import RunFilter, RunRecord, RunStatus
+from storage.records import RunFilter, RunRecord, RunStatus
 
-_MOST = 10_000
+_MAX_LIMIT = 10_000
 _TITLES = ("run", "status", "environment", "algorithm", "steps", "best mean", "created")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Write the table and return the exit code."""
-    # `... runs | head` is no error.
+    """Print the runs and return the exit code."""
+    # Exit quietly on a closed pipe, as in `... runs | head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    given = _parser().parse_args(arguments)
-    limit = _limit(given.limit)
-    with lab_to_read(settings_from(given)) as exists:
-        found = runs.list_runs(_filter(given), limit=limit).items if exists else ()
-    say(_as_json(found) if given.json else _as_table(found, is_filtered=_is_filtered(given)))
+    options = _parser().parse_args(arguments)
+    limit = _limit(options.limit)
+    with lab_to_read(settings_from(options)) as exists:
+        found = runs.list_runs(_filter(options), limit=limit).items if exists else ()
+    say(_as_json(found) if options.json else _as_table(found, is_filtered=_is_filtered(options)))
     return 0
 
 
@@ -39,31 +39,33 @@ def _parser() -> SentenceParser:
     statuses = [status.value for status in RunStatus]
     parser.add_argument("--status", choices=statuses, metavar="STATUS", help=", ".join(statuses))
     parser.add_argument("--env", metavar="ENVIRONMENT", help="such as CartPole-v1")
-    parser.add_argument("--limit", metavar="N", default="20", help="at most so many (default: 20)")
+    parser.add_argument(
+        "--limit", metavar="N", default="20", help=("largest number of runs (default: 20)")
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
     return parser
 
 
 def _limit(text: str) -> int:
     limit = read_value(text)
-    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
-        raise InputError(f"--limit must be a number from 1 to {_MOST:,}, got {short(text)}.")
+    if not isinstance(limit, int) or not 1 <= limit <= _MAX_LIMIT:
+        raise InputError(f"--limit must be a number from 1 to {_MAX_LIMIT:,}, got {shorten(text)}.")
     return limit
 
 
-def _filter(given: argparse.Namespace) -> RunFilter:
-    status = None if given.status is None else RunStatus(given.status)
-    return RunFilter(status=status, env_id=given.env)
+def _filter(options: argparse.Namespace) -> RunFilter:
+    status = None if options.status is None else RunStatus(options.status)
+    return RunFilter(status=status, env_id=options.env)
 
 
-def _is_filtered(given: argparse.Namespace) -> bool:
-    return given.status is not None or given.env is not None
+def _is_filtered(options: argparse.Namespace) -> bool:
+    return options.status is not None or options.env is not None
 
 
 def _as_table(found: Sequence[RunRecord], *, is_filtered: bool) -> str:
     if not found:
         first = "Train one with python main.py train CartPole-v1, or on the page."
-        return "No runs of this kind." if is_filtered else f"No runs yet. {first}"
+        return "No matching runs." if is_filtered else f"No runs yet. {first}"
     return table(_TITLES, [_row(one) for one in found])
 
 
@@ -90,7 +92,7 @@ def _object(one: RunRecord) -> dict[str, object]:
         "status": one.status,
         "env_id": one.env_id,
         "algorithm": one.algorithm,
-        "seed": one.config["seed"],
+        "seed": seed_of(one),
         "timesteps": one.progress.timesteps,
         "total_timesteps": one.total_timesteps,
         "best": one.progress.best,

@@ -1,23 +1,24 @@
-"""What came of a training, per seed and together."""
+"""The results of a training, per seed and in total."""
 
 from collections.abc import Sequence
 from statistics import mean, stdev
 
 from app.cli.console import duration, number, table
-from storage.records.runs import RunRecord
+from app.run_config import seed_of
+from storage.records import RunRecord
 
 _TITLES = ("run", "seed", "status", "steps", "time", "mean reward", "best")
 
 
 def summary(runs: Sequence[RunRecord]) -> str:
-    """Return a table of the runs, their mean, and what went wrong."""
+    """Return a table of the runs, their mean, and their errors."""
     parts = ["", table(_TITLES, [_row(run) for run in runs])]
     if len(runs) > 1:
-        parts.append(_together(runs))
+        parts.append(_total(runs))
     parts += [f"Run {run.id[:8]} {run.status}: {run.error}" for run in runs if run.error]
     trained = [run for run in runs if run.progress.timesteps and run.error is None]
     if trained:
-        parts.append(f"What it is worth: python main.py evaluate {trained[0].id[:8]}")
+        parts.append(f"Evaluate it: python main.py evaluate {trained[0].id[:8]}")
     return "\n".join(parts)
 
 
@@ -25,7 +26,7 @@ def _row(run: RunRecord) -> tuple[str, ...]:
     done = run.progress
     return (
         run.id,
-        str(run.config["seed"]),
+        str(seed_of(run)),
         run.status,
         f"{done.timesteps:,}",
         duration(done.elapsed_s),
@@ -34,16 +35,16 @@ def _row(run: RunRecord) -> tuple[str, ...]:
     )
 
 
-def _together(runs: Sequence[RunRecord]) -> str:
+def _total(runs: Sequence[RunRecord]) -> str:
     scores = [score for run in runs if (score := _score(run)) is not None]
     steps = sum(run.progress.timesteps for run in runs)
     time = duration(sum(run.progress.elapsed_s for run in runs))
     spread = f" ± {number(stdev(scores))}" if len(scores) > 1 else ""
-    together = f"{number(mean(scores))}{spread}" if scores else number(None)
+    average = f"{number(mean(scores))}{spread}" if scores else number(None)
     seeds = f"{len(scores)} of {len(runs)} seeds"
-    return f"Together: mean reward {together} over {seeds}, {steps:,} steps, {time}."
+    return f"Together: mean reward {average} over {seeds}, {steps:,} steps, {time}."
 
 
 def _score(run: RunRecord) -> float | None:
-    """The mean over the last episodes, at most 100."""
+    """Return the mean reward over the last episodes, at most 100."""
     return (run.latest or {}).get("mean_reward")

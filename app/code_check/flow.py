@@ -1,4 +1,4 @@
-"""Loops without an end, and lines that are never reached."""
+"""Endless loops and unreachable lines."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -8,38 +8,38 @@ from app.code_check.definitions import inside
 from app.code_check.problems import Problem, Source
 
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
-_WAYS_OUT = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
+_EXITS = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 
 
 def flow_problems(source: Source) -> list[Problem]:
-    """Return every loop that can't end, and the first line of each stretch nobody reaches."""
-    caught = _may_end_by_an_error(source.tree)
+    """Return each endless loop and the first line of each unreachable block."""
+    guarded = _guarded_by_try(source.tree)
     problems = []
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.While) and _is_endless(node) and node not in caught:
-            text = "This loop has no way out: it needs a break, a return or another condition."
+        if isinstance(node, ast.While) and _is_endless(node) and node not in guarded:
+            text = "This loop never ends: it needs a break, a return or another condition."
             problems.append(source.warning(node, text))
         for block in _blocks(node):
-            if (lost := _unreachable(block)) is not None:
-                why = "This line is never reached: what stands before it always leaves."
-                problems.append(source.warning(lost, why))
+            if (unreachable := _unreachable(block)) is not None:
+                text = "This line is unreachable: the code before it always exits."
+                problems.append(source.warning(unreachable, text))
     return problems
 
 
-def _may_end_by_an_error(tree: ast.Module) -> set[ast.AST]:
-    """Return what is inside of a `try` that expects errors."""
+def _guarded_by_try(tree: ast.Module) -> set[ast.AST]:
+    """Return the nodes inside a `try` with handlers, which an exception may end."""
     tries = (node for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers)
-    return {part for attempt in tries for line in attempt.body for part in ast.walk(line)}
+    return {part for one in tries for line in one.body for part in ast.walk(line)}
 
 
 def _is_endless(loop: ast.While) -> bool:
     if not (isinstance(loop.test, ast.Constant) and loop.test.value):
         return False
-    return not any(isinstance(node, _WAYS_OUT) for node in inside(loop)) and not _breaks(loop.body)
+    return not any(isinstance(node, _EXITS) for node in inside(loop)) and not _breaks(loop.body)
 
 
 def _breaks(body: Sequence[ast.AST]) -> bool:
-    """Whether a loop is left by `break`; one of a loop within it leaves only that."""
+    """Whether a `break` ends the loop itself, not a nested one."""
     for node in body:
         if isinstance(node, ast.Break):
             return True

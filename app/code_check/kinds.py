@@ -1,15 +1,15 @@
-"""The kinds of code that people write, and what each of them has to define."""
+"""The kinds of users' code, and what each must define."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 ARGUMENTS = ("obs", "action", "next_obs", "reward", "terminated", "truncated", "info")
-"""What a reward is asked with, in this order."""
+"""The arguments of a reward function, in order."""
 SHORT_ARGUMENTS = ("obs", "action")
 
 
 class CodeKind(StrEnum):
-    """What code is for."""
+    """The purpose of code."""
 
     REWARD = "reward"
     EVALUATION = "evaluation"
@@ -18,7 +18,7 @@ class CodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function that may be defined."""
+    """The name and the arguments of a function."""
 
     name: str
     arguments: tuple[str, ...]
@@ -30,54 +30,54 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassWanted:
-    """A class that may be defined instead; `name` None: any that inherits from `base`."""
+class RequiredClass:
+    """A class with this name or, if `name` is None, any class that inherits from `base`."""
 
     name: str | None
     base: str | None
     methods: tuple[Signature, ...]
-    """What it needs; arguments are counted without `self`."""
+    """The methods that it needs; arguments are without `self`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What has to be defined: one of the functions, or the class."""
+class Requirement:
+    """What a kind of code must define: one of the functions, or the class."""
 
     functions: tuple[Signature, ...]
-    of_class: ClassWanted | None
+    of_class: RequiredClass | None
     advice: str
-    """What to write where none of them is there."""
+    """The error message if none of them is defined."""
     returns: str
-    """What the function has to return."""
+    """What the function must return, as text."""
 
 
 _REWARD = Signature("reward", ARGUMENTS)
 
-WANTED: dict[CodeKind, Wanted] = {
-    CodeKind.REWARD: Wanted(
+REQUIREMENTS: dict[CodeKind, Requirement] = {
+    CodeKind.REWARD: Requirement(
         functions=(_REWARD, Signature("reward_function", SHORT_ARGUMENTS)),
-        of_class=ClassWanted(
+        of_class=RequiredClass(
             name="Reward",
             base=None,
             methods=(Signature("reset", ()), Signature("__call__", ARGUMENTS)),
         ),
-        advice=f"Nothing here is a reward. Begin with: {_REWARD.head}:",
+        advice=f"No reward function found. Start with: {_REWARD.head}:",
         returns="a number, or a dict of named numbers",
     ),
-    CodeKind.EVALUATION: Wanted(
+    CodeKind.EVALUATION: Requirement(
         functions=(Signature("evaluate", ("episode",)),),
         of_class=None,
-        advice="Nothing here judges an episode. Begin with: def evaluate(episode):",
+        advice="No evaluation function found. Start with: def evaluate(episode):",
         returns="a number, or a dict of named numbers",
     ),
-    CodeKind.ENVIRONMENT: Wanted(
+    CodeKind.ENVIRONMENT: Requirement(
         functions=(),
-        of_class=ClassWanted(
+        of_class=RequiredClass(
             name=None,
             base="Env",
             methods=(Signature("step", ("action",)),),
         ),
-        advice="Nothing here is an environment. Begin with: class MyWorld(gymnasium.Env):",
-        returns="an observation and what belongs to it",
+        advice="No environment class found. Start with: class MyWorld(gymnasium.Env):",
+        returns="observation, reward, terminated, truncated and info",
     ),
 }

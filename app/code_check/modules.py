@@ -1,4 +1,4 @@
-"""Which modules are of use to code in a worker: what is said is help, the lock is elsewhere."""
+"""Modules that users' code can use: hints for users; the sandbox enforces the limits."""
 
 import ast
 import sys
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from app.code_check.problems import Problem, Source
 
-OFFERED = {
+OFFERED_MODULES = {
     "numpy": "Arrays and the usual functions on them.",
     "math": "sqrt, exp, sin, pi ...",
     "random": "Random numbers; the lab doesn't seed them.",
@@ -15,16 +15,16 @@ OFFERED = {
     "collections": "deque, Counter, defaultdict ...",
     "dataclasses": "Classes that only hold values.",
     "typing": "Types for annotations.",
-    "itertools": "Loops in other shapes.",
+    "itertools": "Iterators: product, combinations, pairwise ...",
     "functools": "Caches, partial functions.",
     "operator": "Operators as functions.",
-    "enum": "Names for a few values.",
+    "enum": "Enumerations: names for a fixed set of values.",
     "copy": "Copies of objects.",
 }
-"""What an editor offers; whatever else is installed can be imported, too."""
+"""The modules that editors complete; other installed ones can be imported, too."""
 
-_NO_FILES = "there are no files to read or write for code in a worker"
-_NO_NETWORK = "there is no network for code in a worker"
+_NO_FILES = "code in a worker has no access to files"
+_NO_NETWORK = "code in a worker has no network access"
 _NO_PROGRAMS = "code in a worker can't start other programs"
 _USELESS = {
     **dict.fromkeys(("os", "pathlib", "shutil", "glob", "tempfile", "sqlite3"), _NO_FILES),
@@ -39,15 +39,16 @@ _OF_THE_LAB = frozenset({"app", "components", "pages", "storage", "main", "tests
 
 
 def import_problems(source: Source) -> list[Problem]:
-    """Return what is imported in vain, and what can't be imported at all."""
+    """Return imports that are useless in the sandbox, and imports that fail."""
     problems = []
     for node, module in _imported(source.tree):
         top = module.partition(".")[0]
         if top in _USELESS:
-            text = f"Importing {top} is of no use: {_USELESS[top]}."
+            text = f"Importing {top} does not work here: {_USELESS[top]}."
             problems.append(source.warning(node, text))
         elif not _exists(top):
-            text = f"There is no module {top} here. At hand are {', '.join(list(OFFERED)[:7])} ..."
+            available = ", ".join(list(OFFERED_MODULES)[:7])
+            text = f"There is no module {top} here. Available are {available} ..."
             problems.append(source.error(node, text))
     return problems
 
@@ -57,12 +58,12 @@ def _imported(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
         if isinstance(node, ast.Import):
             yield from ((node, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
-            # `from . import x`: code in an editor has no package around it.
+            # `from . import x`: the code is not in a package.
             yield node, node.module if node.module and not node.level else "."
 
 
 def _exists(name: str) -> bool:
-    if name in OFFERED or name in sys.stdlib_module_names:
+    if name in OFFERED_MODULES or name in sys.stdlib_module_names:
         return True
     if name in _OF_THE_LAB or not name.isidentifier():
         return False

@@ -1,60 +1,63 @@
-"""Whether code asks an observation for something that the environment doesn't observe."""
+"""Check that code only uses components that the observations of an environment have."""
 
 import ast
 from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from app.catalog.environments.spec import EnvSpec, ObservationKind
+from app.catalog.environments import EnvSpec, ObservationKind
 from app.code_check.kinds import ARGUMENTS
 from app.code_check.problems import Problem, Source
 from app.code_check.undefined import suggestion
 
-_SEEN = ("obs", "next_obs")
-_OF_ARRAYS = frozenset(name for name in dir(np.ndarray) if not name.startswith("_"))
+_OBSERVATIONS = ("obs", "next_obs")
+_ARRAY_ATTRIBUTES = frozenset(name for name in dir(np.ndarray) if not name.startswith("_"))
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def observation_problems(source: Source, spec: EnvSpec) -> list[Problem]:
-    """Return wrong names and places of `obs` and `next_obs`, where all of them are known."""
+    """Return wrong attributes and indices of `obs` and `next_obs`, if the components are known."""
     if not spec.observed or spec.observation_kind is not ObservationKind.BOX:
         return []
     names = {component.attribute for component in spec.observed}
     problems: list[Problem] = []
-    for function, seen in _functions(source.tree):
+    for function, observations in _functions(source.tree):
         for node in ast.walk(function):
-            if _reads(node, seen):
-                problems += _look_at(source, node, names, spec)
+            if _reads(node, observations):
+                problems += _access_problems(source, node, names, spec)
     return problems
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[_Function, Collection[str]]]:
-    """Yield functions that get observations, with the names under which they never change."""
+    """Yield functions with observations as arguments, and those names that are never reassigned."""
     for node in ast.walk(tree):
         if isinstance(node, _Function):
-            given = [argument.arg for argument in node.args.args]
-            if "obs" not in given or not set(given) <= {*ARGUMENTS, "self"}:
+            arguments = [argument.arg for argument in node.args.args]
+            if "obs" not in arguments or not set(arguments) <= {*ARGUMENTS, "self"}:
                 continue
-            stored = {name for part in ast.walk(node) for name in _stored(part)}
-            yield node, [name for name in _SEEN if name in given and name not in stored]
+            assigned = {name for part in ast.walk(node) for name in _assigned(part)}
+            yield (
+                node,
+                [name for name in _OBSERVATIONS if name in arguments and name not in assigned],
+            )
 
 
-def _stored(node: ast.AST) -> Iterator[str]:
+def _assigned(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
 
 
-def _reads(node: ast.AST, seen: Collection[str]) -> bool:
+def _reads(node: ast.AST, observations: Collection[str]) -> bool:
     if not isinstance(node, ast.Attribute | ast.Subscript):
         return False
-    return isinstance(node.value, ast.Name) and node.value.id in seen
+    return isinstance(node.value, ast.Name) and node.value.id in observations
 
 
-def _look_at(
+def _access_problems(
     source: Source, node: ast.AST, names: Collection[str], spec: EnvSpec
 ) -> Iterator[Problem]:
     count = len(spec.observed)
-    if isinstance(node, ast.Attribute) and node.attr not in {*names, *_OF_ARRAYS}:
+    if isinstance(node, ast.Attribute) and node.attr not in {*names, *_ARRAY_ATTRIBUTES}:
         hint = suggestion(node.attr, names) or f" It has {_some(names)}."
         text = f"{spec.name} doesn't observe {node.attr}.{hint}"
         yield source.error(node, text)

@@ -1,4 +1,4 @@
-"""What is wrong with code that somebody wrote, and where."""
+"""Problems in users' code, with their positions."""
 
 import ast
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How much a problem matters: with an error nothing can be trained."""
+    """The severity of a problem: code with an error can't be used."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -14,7 +14,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing to look at; lines and columns are counted from 1, as editors do."""
+    """A problem in the code; lines and columns start at 1, as in editors."""
 
     line: int
     column: int
@@ -22,17 +22,17 @@ class Problem:
     message: str
     end_line: int | None = None
     end_column: int | None = None
-    """The first column after it, where its end is known."""
+    """The first column after it, if its end is known."""
 
     @property
     def is_error(self) -> bool:
-        """Whether it has to be mended first."""
+        """Whether the code can't be used because of it."""
         return self.severity is Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Code that could be parsed."""
+    """Parsed code."""
 
     code: str
     lines: list[str]
@@ -40,29 +40,29 @@ class Source:
 
     @classmethod
     def parse(cls, code: str) -> "Source":
-        """Read code.
+        """Parse code.
 
         Raises:
-            SyntaxError, ValueError, MemoryError, RecursionError: if Python can't.
+            SyntaxError, ValueError, MemoryError, RecursionError: if that fails.
         """
         tree = ast.parse(code)
-        # Some errors are only seen one step later: a return outside a function, for one.
+        # Some errors are only found by compiling, such as a return outside a function.
         compile(code, "code", "exec", dont_inherit=True)
         return cls(code, code.split("\n"), tree)
 
     def error(self, node: ast.AST | None, message: str) -> Problem:
-        """Return what has to be mended at a node, or at the beginning."""
+        """Return an error at a node, or at the beginning."""
         return self._problem(node, Severity.ERROR, message)
 
     def warning(self, node: ast.AST | None, message: str) -> Problem:
-        """Return what is worth a look at a node."""
+        """Return a warning at a node."""
         return self._problem(node, Severity.WARNING, message)
 
     def _problem(self, node: ast.AST | None, severity: Severity, message: str) -> Problem:
         if not isinstance(node, ast.stmt | ast.expr | ast.arg | ast.excepthandler):
             return Problem(line=1, column=1, severity=severity, message=message)
         end_line = node.end_lineno or node.lineno
-        # Of something long only its first line: a squiggle below a whole function helps nobody.
+        # For several lines without an end, so that editors don't underline a whole function.
         is_short = end_line == node.lineno and node.end_col_offset is not None
         end = self._column(end_line, node.end_col_offset or 0) if is_short else None
         return Problem(
@@ -75,6 +75,6 @@ class Source:
         )
 
     def _column(self, line: int, offset: int) -> int:
-        """Return the column of what Python counts in bytes."""
+        """Convert an offset in bytes to a column."""
         text = self.lines[line - 1] if line <= len(self.lines) else ""
         return len(text.encode()[:offset].decode(errors="ignore")) + 1

@@ -1,23 +1,23 @@
-"""What the lab refuses, each with a code for programs and a sentence for people."""
+"""Input errors, each with a code for programs and a sentence for users."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
-from storage.errors import LabError
+from storage import LabError
 
 
 class SettingsError(Exception):
-    """A setting can't be used; the message names it and the way out."""
+    """A setting is invalid; the message names it and how to fix it."""
 
 
 class InputError(LabError, ValueError):
-    """A value that a person or a program gave can't be used."""
+    """A value from a user or a program is invalid."""
 
 
 class CodeError(InputError):
-    """Code that a person wrote can't be used, and it is seen without running it."""
+    """User code is invalid, as a static check shows."""
 
     code = "invalid_code"
 
@@ -42,16 +42,16 @@ class NotInstalledError(InputError):
     code = "not_installed"
 
     def __init__(self, env_id: str, command: str) -> None:
-        super().__init__(f"{env_id} isn't installed. Add it with: {command}", field="env_id")
+        super().__init__(f"{env_id} isn't installed. Install it with: {command}", field="env_id")
 
 
 class CannotBeTrainedError(InputError):
-    """An environment exists, but no algorithm of the lab can do anything with it."""
+    """An environment exists, but no algorithm of the lab supports it."""
 
     code = "cannot_be_trained"
 
-    def __init__(self, env_id: str, why: str) -> None:
-        super().__init__(f"{env_id[:80]} can't be trained on: {why}", field="env_id")
+    def __init__(self, env_id: str, reason: str) -> None:
+        super().__init__(f"{env_id[:80]} can't be trained on: {reason}", field="env_id")
 
 
 class UnknownOptionError(InputError):
@@ -77,7 +77,7 @@ class UnknownAlgorithmError(InputError):
 
 
 class AlgorithmDoesNotFitError(InputError):
-    """An algorithm can't act in the environment's action space."""
+    """An algorithm does not support the environment's action space."""
 
     code = "algorithm_does_not_fit"
 
@@ -100,7 +100,7 @@ class UnknownHyperparameterError(InputError):
 
 
 class UnknownFieldError(InputError):
-    """A request has a field that nothing reads."""
+    """A request has an unknown field."""
 
     code = "unknown_field"
 
@@ -109,7 +109,7 @@ class UnknownFieldError(InputError):
 
 
 class MissingFieldError(InputError):
-    """A request lacks a field that it needs."""
+    """A request lacks a required field."""
 
     code = "missing_field"
 
@@ -117,8 +117,20 @@ class MissingFieldError(InputError):
         super().__init__(f"{field} is required.", field=field)
 
 
-def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
-    """Say the first of pydantic's findings in our words."""
+class UnreadableConfigError(LabError, ValueError):
+    """A run's configuration was written by another version and can't be read by this one."""
+
+    code = "unreadable_config"
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        super().__init__(
+            f"The configuration of run {run_id} can't be read ({reason.rstrip('.')}). Another "
+            "version of the program wrote it: use that one, or train a new run."
+        )
+
+
+def input_error(problems: Sequence[Mapping[str, Any]]) -> InputError:
+    """Convert the first of pydantic's errors to an `InputError`."""
     problem = problems[0]
     field = ".".join(str(part) for part in problem["loc"])
     match problem["type"]:
@@ -130,7 +142,7 @@ def explain(problems: Sequence[Mapping[str, Any]]) -> InputError:
     if not words:
         return InputError(f"{field}: {problem['msg']}.", field=field)
     expectation = words.format(**problem.get("ctx", {}))
-    got = "" if field in _NEVER_REPEATED else f", got {short(problem['input'])}"
+    got = "" if field in _NEVER_REPEATED else f", got {shorten(problem['input'])}"
     return InputError(f"{field} must be {expectation}{got}.", field=field)
 
 
@@ -143,7 +155,7 @@ _EXPECTATIONS = {
     "less_than_equal": "at most {le:,}",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
-    "string_type": "a text",
+    "string_type": "text",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "dict_type": "an object",
@@ -158,8 +170,8 @@ _EXPECTATIONS = {
 }
 
 
-def short(value: object) -> str:
-    """Write a value so that it fits into a sentence, however large or deep it is."""
+def shorten(value: object) -> str:
+    """Format a value briefly enough for a sentence, however large or deeply nested it is."""
     return _REPR.repr(value)
 
 
@@ -168,7 +180,7 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 def _suggestion(given: str, known: Iterable[str]) -> str:
-    """Say what was probably meant, or what there is."""
+    """Suggest the closest known name, or list all of them."""
     names = {name.lower(): name for name in known}
     close = get_close_matches(given[:80].lower(), names, n=1, cutoff=0.5)
     return f"Did you mean {names[close[0]]}?" if close else f"Choose one of: {_list(names)}."

@@ -1,4 +1,4 @@
-"""The only bridge from the lab to NiceGUI: typed events that pages can subscribe to."""
+"""The lab's only dependency on NiceGUI: typed events that pages can subscribe to."""
 
 from nicegui import Event
 

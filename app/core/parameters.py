@@ -1,21 +1,21 @@
-"""What a person can set: a name, a type, bounds, a default and what it does."""
+"""Parameters that users can set: name, type, bounds, default and description."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.core.errors import InputError, short
+from app.core.errors import InputError, shorten
 
 _MAX_LAYERS = 8
 
 Layers = tuple[int, ...] | dict[str, tuple[int, ...]]
-"""Sizes of hidden layers: of all networks, or of each by its name where they differ."""
+"""Sizes of hidden layers: for all networks, or by network name where they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One knob."""
+    """One parameter."""
 
     name: str
     type: Literal["float", "int", "bool", "choice", "layers", "text"]
@@ -25,35 +25,35 @@ class Parameter:
     max: float | None = None
     choices: tuple[str, ...] | None = None
     nullable: bool = False
-    """Whether None (written `null`) is a value: it switches the feature off."""
+    """Whether None (`null`) is allowed: it switches the feature off."""
     networks: tuple[str, ...] = ()
-    """The networks that may have layers of their own, by the names that SB3 gives them."""
+    """Names (as in SB3) of the networks that may have their own layer sizes."""
 
     def check(self, value: object, *, field: str) -> Any:  # noqa: ANN401 - a value of its type
-        """Return `value` in this parameter's type.
+        """Return `value` converted to this parameter's type.
 
         Raises:
-            InputError: if it has another type or lies outside the bounds.
+            InputError: if its type is wrong or it is out of bounds.
         """
         if value is None and self.nullable:
             return None
         checked = _TYPE_CHECKS[self.type](self, value)
         if checked is None:
             raise InputError(
-                f"{self.name} must be {self.expectation}, got {short(value)}.", field=field
+                f"{self.name} must be {self.expectation}, got {shorten(value)}.", field=field
             )
         return checked
 
     @property
     def expectation(self) -> str:
-        """Say in words what values are allowed."""
+        """The allowed values in words."""
         match self.type:
             case "bool":
                 words = "true or false"
             case "choice":
                 words = f"one of {', '.join(self.choices or ())}"
             case "text":
-                words = f"a text of at most {self.max:g} characters"
+                words = f"text of at most {self.max:g} characters"
             case "layers":
                 words = (
                     f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
@@ -72,7 +72,7 @@ class Parameter:
     def _as_float(self, value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        # Bounds first: a whole number beyond all floats can't even be asked whether it is finite.
+        # Bounds first: math.isfinite raises OverflowError for an int beyond the float range.
         return float(value) if self.is_within(value) and math.isfinite(value) else None
 
     def _as_int(self, value: object) -> int | None:
@@ -97,11 +97,11 @@ class Parameter:
         if set(value) != set(self.networks):
             return None
         each = {name: self._as_sizes(value[name]) for name in self.networks}
-        whole = {name: sizes for name, sizes in each.items() if sizes is not None}
-        if len(whole) < len(each):
+        valid = {name: sizes for name, sizes in each.items() if sizes is not None}
+        if len(valid) < len(each):
             return None
-        # Alike, they are what a plain list says, and one network can be compared with another.
-        return whole if len(set(whole.values())) > 1 else whole[self.networks[0]]
+        # Equal sizes are stored as one plain list, so that configurations can be compared.
+        return valid if len(set(valid.values())) > 1 else valid[self.networks[0]]
 
     def _as_sizes(self, value: object) -> tuple[int, ...] | None:
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MAX_LAYERS:

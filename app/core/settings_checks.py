@@ -1,11 +1,11 @@
-"""Which settings go together, and what is wrong with those that don't."""
+"""Checks of single settings and of their combinations."""
 
 import os
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from app.core.errors import SettingsError
-from storage.records.accounts import Registration
+from storage.records import Registration
 
 if TYPE_CHECKING:
     from app.core.settings import Settings
@@ -17,32 +17,32 @@ _SHORTEST_SECRET = 16
 
 
 def check(settings: "Settings") -> None:
-    """Refuse settings that contradict each other or that nothing can be done with.
+    """Refuse settings that are invalid or contradict each other.
 
     Raises:
-        SettingsError: with the way out.
+        SettingsError: with a way out.
     """
     if settings.auth not in {"auto", "on", "off"}:
         raise SettingsError(f"--auth must be auto, on or off, got {settings.auth!r}.")
     if settings.database and not settings.database.startswith((SQLITE, POSTGRESQL)):
-        # Not the value itself: it may hold a password.
+        # The message omits the value: it may contain a password.
         raise SettingsError(
             "RL_LAB_DATABASE must look like sqlite:///path/to/lab.db or "
-            "postgresql://person:password@host/name."
+            "postgresql://user:password@host/name."
         )
     if settings.registration not in {"", *Registration}:
         allowed = ", ".join(Registration)
         raise SettingsError(
             f"RL_LAB_REGISTRATION must be one of {allowed}, got {settings.registration!r}."
         )
-    _check_doors(settings)
+    _check_reachability(settings)
 
 
-def _check_doors(settings: "Settings") -> None:
+def _check_reachability(settings: "Settings") -> None:
     if settings.is_reachable and settings.auth == "off":
         raise SettingsError(
-            "--auth off serves this machine only, so it goes with neither --proxy nor "
-            f"--host {settings.host}. Leave --auth away, or use --host 127.0.0.1."
+            "--auth off serves this machine only, so it can't be combined with --proxy or --host "
+            f"{settings.host}. Omit --auth, or use --host 127.0.0.1."
         )
     _check_tls(settings)
     if settings.proxy:
@@ -71,7 +71,7 @@ def _check_tls(settings: "Settings") -> None:
 def _check_providers(settings: "Settings") -> None:
     for name in ("github", "google", "oidc"):
         if bool(getattr(settings, f"{name}_id")) != bool(getattr(settings, f"{name}_secret")):
-            known = name.upper()
-            raise SettingsError(f"RL_LAB_{known}_ID and RL_LAB_{known}_SECRET belong together.")
+            variable = f"RL_LAB_{name.upper()}"
+            raise SettingsError(f"{variable}_ID and {variable}_SECRET belong together.")
     if bool(settings.oidc_issuer) != bool(settings.oidc_id):
         raise SettingsError("RL_LAB_OIDC_ISSUER and RL_LAB_OIDC_ID belong together.")

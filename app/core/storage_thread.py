@@ -1,4 +1,4 @@
-"""Threads of their own for the database and the disk, so that the event loop never waits."""
+"""Threads for database and disk access, so that the event loop never blocks."""
 
 import asyncio
 import logging
@@ -7,21 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from storage.database.database import naming_outages
-from storage.errors import DatabaseLockedError, NotWrittenError
+from storage import DatabaseLockedError, NotWrittenError
+from storage.database import translate_outages
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _WAIT_FOR_LOCK_S = 5.0
-_LOOK_AGAIN_S = 0.05
-_TRY_AGAIN_S = 1.0
+_LOCK_RETRY_S = 0.05
+_WRITE_RETRY_S = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class StorageThread:
-    """Runs storage calls; with one thread, one after another in the order they were made."""
+    """Runs storage calls on its own threads; with one thread, in the order of the calls."""
 
     def __init__(self, threads: int = 1) -> None:
         self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="storage")
@@ -41,31 +41,31 @@ class StorageThread:
             except DatabaseLockedError:
                 if loop.time() > deadline:
                     raise
-            # Not on the thread: others can read while this one waits.
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            # Sleep on the event loop, not on the thread: other calls can run meanwhile.
+            await asyncio.sleep(_LOCK_RETRY_S)
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `function` on the storage thread and wait for it; for start and end only."""
+        """Call `function` on the storage thread and block; only for start-up and shutdown."""
         return self._thread.submit(partial(function, *args, **kwargs)).result()
 
     def close(self) -> None:
-        """Wait for what is under way and end the thread."""
+        """Wait for pending calls and end the threads."""
         self._thread.shutdown(wait=True)
 
 
 async def until_written(write: Callable[[], Awaitable[T]], what: str) -> T:
-    """Call `write` again and again until the database takes it."""
-    was_told = False
+    """Retry `write` until the database accepts it; `what` names it in the log."""
+    is_logged = False
     while True:
         try:
             return await write()
         except NotWrittenError as error:
-            if not was_told:
-                _log.warning("%s waits to be written down: %s", what, error)
-            was_told = True
-        await asyncio.sleep(_TRY_AGAIN_S)
+            if not is_logged:
+                _log.warning("%s is not saved yet: %s", what, error)
+            is_logged = True
+        await asyncio.sleep(_WRITE_RETRY_S)
 
 
 def _naming_outages(call: Callable[[], T]) -> T:
-    with naming_outages():
+    with translate_outages():
         return call()

@@ -1,4 +1,4 @@
-"""Tasks on the event loop that are kept alive and whose errors are never silent."""
+"""Tasks on the event loop that are kept alive and whose errors are logged."""
 
 import asyncio
 import logging
@@ -9,13 +9,13 @@ _log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """The tasks of one owner, who ends them together."""
+    """The tasks of one owner, which cancels them together."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
-        """Run `work` beside everything else."""
+        """Run `work` concurrently."""
         # asyncio keeps only a weak reference to a task, so we keep a strong one.
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._running.add(task)
@@ -23,12 +23,12 @@ class Tasks:
         return task
 
     async def wait(self, seconds: float) -> None:
-        """Wait until all tasks have ended, at most so long."""
+        """Wait until all tasks have ended, for at most `seconds`."""
         if self._running:
             await asyncio.wait(self._running, timeout=seconds)
 
     async def cancel(self) -> None:
-        """End all tasks and wait until they have."""
+        """Cancel all tasks and wait until they have ended."""
         tasks = list(self._running)
         for task in tasks:
             task.cancel()

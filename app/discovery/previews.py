@@ -1,4 +1,4 @@
-"""Pictures of environments, rendered once in a worker and kept."""
+"""Preview images of environments, rendered once in a worker and stored."""
 
 import asyncio
 import logging
@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
-from app.core.tasks import Tasks
+from app.core import Tasks
 from app.protocol import commands
-from app.workers.errors import JobError
-from app.workers.pool import LARGEST_PICTURE, WorkerPool
-from storage.errors import LabError
-from storage.files.lab_folder import LabFolder
+from app.workers import MAX_IMAGE_BYTES, JobError, WorkerPool
+from storage import LabError
+from storage.files import LabFolder
 
 _WITHIN_S = 60.0
 
@@ -19,17 +18,17 @@ _log = logging.getLogger(__name__)
 
 
 class PreviewError(LabError):
-    """An environment could not be drawn."""
+    """An environment could not be rendered."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The picture could not be drawn: {reason}.")
+        super().__init__(f"The preview could not be rendered: {reason}.")
 
 
 class Previews:
-    """One picture per environment."""
+    """Provides one preview image per environment."""
 
     def __init__(self, folder: LabFolder, pool: WorkerPool) -> None:
         self._folder = folder
@@ -39,15 +38,15 @@ class Previews:
         self._tasks = Tasks()
 
     def prepare(self, env_ids: Iterable[str]) -> None:
-        """Make the missing pictures in the background."""
+        """Render the missing images in the background."""
         self._expected = {env_id: asyncio.Event() for env_id in env_ids}
         self._tasks.start(self._prepare(), name="prepare previews")
 
-    async def picture(self, env_id: str) -> Path:
-        """Return the PNG of an environment that exists, made now if it wasn't before.
+    async def image(self, env_id: str) -> Path:
+        """Return the PNG of an existing environment, rendered now if it is missing.
 
         Raises:
-            PreviewError: if it can't be drawn.
+            PreviewError: if it can't be rendered.
         """
         path = self._folder.preview(env_id)
         if await asyncio.to_thread(path.is_file):
@@ -60,17 +59,17 @@ class Previews:
         return path
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel the rendering in progress."""
         await self._tasks.cancel()
 
     async def _prepare(self) -> None:
         missing = [env_id for env_id in self._expected if not await self._is_there(env_id)]
         try:
-            # In one worker: to start one takes longer than to draw ten pictures.
+            # In one worker: starting one takes longer than rendering ten images.
             if missing:
                 await self._draw(missing)
         except PreviewError as error:
-            _log.warning("Not all environments are drawn. %s", error)
+            _log.warning("Not all previews were rendered. %s", error)
         finally:
             for expected in self._expected.values():
                 expected.set()
@@ -80,11 +79,11 @@ class Previews:
 
     async def _draw(self, env_ids: Sequence[str]) -> None:
         try:
-            command = commands.Picture(env_ids=tuple(env_ids))
+            command = commands.RenderPreviews(env_ids=tuple(env_ids))
             async with self._pool.job(command, within_s=_WITHIN_S) as job:
                 for env_id in env_ids:
-                    picture = await job.file("preview.png", at_most=LARGEST_PICTURE)
-                    await self._keep(env_id, picture)
+                    image = await job.file("preview.png", at_most=MAX_IMAGE_BYTES)
+                    await self._keep(env_id, image)
         except JobError as error:
             raise PreviewError(str(error)) from error
 

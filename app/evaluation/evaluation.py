@@ -1,4 +1,4 @@
-"""What to evaluate, how an evaluation stands, and what some episodes say about a policy."""
+"""Requests for evaluations, their state and the statistics of their episodes."""
 
 import re
 from dataclasses import dataclass, replace
@@ -9,23 +9,23 @@ from uuid import uuid4
 
 import numpy as np
 
-from app.code_check.kinds import CodeKind
-from app.code_check.static_check import first_error
-from app.core.errors import CodeError, InputError, short
+from app.code_check import CodeKind, first_error
+from app.core import CodeError, InputError, shorten
 from app.protocol import messages
-from app.run_config.config import MAX_SEED
-from app.runs.execution.periodic_evaluation import SEED
-from app.statistics.estimators import bootstrap_interval, mean
-from app.workers.video import Video
+from app.run_config import MAX_SEED
+from app.runs.execution import EVAL_SEED
+from app.statistics import bootstrap_interval, mean
+from app.workers import Video
+from storage.records import EventLevel
 
 EPISODES = 5
 MAX_EPISODES = 1_000
 _ARTIFACT = re.compile(r"checkpoint-(\d{1,15})\.zip", re.ASCII)
-MOST_EPISODES_WITH_CODE = 100
+MAX_EPISODES_WITH_CODE = 100
 
 
 class EvaluationStatus(StrEnum):
-    """Where an evaluation is in its life."""
+    """The state of an evaluation."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -35,39 +35,39 @@ class EvaluationStatus(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether it has ended."""
         return self not in (EvaluationStatus.QUEUED, EvaluationStatus.RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationOptions:
-    """What to evaluate, and how."""
+class EvaluationRequest:
+    """The options of an evaluation."""
 
     episodes: int = EPISODES
-    seed: int = SEED
-    """Of the first episode; the next ones count up from it."""
+    seed: int = EVAL_SEED
+    """Seed of the first episode; each further episode adds 1."""
     deterministic: bool = True
     checkpoint: int | str | None = None
-    """The step of a checkpoint, or `best`; None: the newest policy."""
+    """The step of a checkpoint, or `best`; None means the newest policy."""
     record: bool = False
-    """Whether to keep a video of it."""
+    """Whether to record a video."""
     code: str | None = None
-    """Defines `evaluate(episode)`, whose numbers join the summary."""
+    """Defines `evaluate(episode)`, whose results are added to the summary."""
 
     def __post_init__(self) -> None:
         if isinstance(self.checkpoint, str) and (named := _ARTIFACT.fullmatch(self.checkpoint)):
-            # As the list of files has it.
+            # Accept the name that the list of artifacts shows.
             object.__setattr__(self, "checkpoint", int(named[1]))
         _check_number("episodes", self.episodes, 1, MAX_EPISODES)
         _check_number("seed", self.seed, 0, MAX_SEED - MAX_EPISODES)
         if self.code is not None:
-            _check_number("episodes", self.episodes, 1, MOST_EPISODES_WITH_CODE)
+            _check_number("episodes", self.episodes, 1, MAX_EPISODES_WITH_CODE)
 
     def check_code(self) -> None:
-        """Refuse code that can't work, without running it; large files take a moment.
+        """Check the code statically, without running it; this is slow for large files.
 
         Raises:
-            CodeError: if it can't be read, or defines no `evaluate(episode)`.
+            CodeError: if it can't be parsed, or doesn't define `evaluate(episode)`.
         """
         problem = None if self.code is None else first_error(self.code, CodeKind.EVALUATION)
         if problem is not None:
@@ -76,73 +76,79 @@ class EvaluationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Some episodes with a policy: how far they are, and, once they are over, what they say."""
+    """An evaluation of a policy: its progress and, once completed, its results."""
 
     id: str
     run_id: str
     kind: Literal["evaluation", "recording", "evolution"] = "evaluation"
-    """A recording is one episode of the live view, which goes on learning meanwhile; an evolution
-    strings the clips of the time machine together."""
+    """A recording is one episode of the live view, while training continues; an evolution joins
+    the clips of the time machine into one video."""
     status: EvaluationStatus = EvaluationStatus.COMPLETED
     error: str | None = None
     error_line: int | None = None
-    """In which line of the code it failed, if it is that which failed."""
+    """Line of the evaluation code that caused the error, if any."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
     checkpoint: int | str | None = None
     timesteps: int | None = None
-    """How long the policy was trained; None where nobody wrote it down."""
+    """Number of steps the policy was trained for; None if unknown."""
     deterministic: bool = True
     record: bool = False
     pinned: bool = False
-    """Whether its video stays, however many newer ones there are."""
+    """Whether its video is kept regardless of newer ones."""
     episodes: int
     played: int = 0
-    """How many of them are over."""
+    """Number of episodes finished so far."""
     video: Video | None = None
     video_note: str | None = None
-    """Why there is no video, or only a part of one."""
+    """Reason why there is no video, or only part of one."""
     mean_return: float | None = None
     std_return: float | None = None
-    """Of the sample (n - 1); None for a single episode, as is the interval."""
+    """Sample standard deviation (n - 1); None for a single episode, like the interval."""
     median_return: float | None = None
     ci95: tuple[float, float] | None = None
-    """The interval that holds the true mean with 95 % confidence, by bootstrap."""
+    """Bootstrap 95 % confidence interval of the mean."""
     min: float | None = None
     max: float | None = None
     mean_length: float | None = None
     terminations: dict[str, int] | None = None
-    """How many episodes ended by themselves, and how many by a time limit."""
+    """Number of terminated and of truncated episodes."""
     returns: tuple[float, ...] = ()
     lengths: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What made training harder and was switched off."""
+    """Disturbances that were active in training and are disabled here."""
     code: str | None = None
     custom: dict[str, float] | None = None
-    """What the code says of the episodes, on average."""
+    """Mean over the episodes of each value the code returns."""
     custom_per_episode: dict[str, tuple[float, ...]] | None = None
 
     @property
     def has_video(self) -> bool:
-        """Whether its video can be played."""
+        """Whether it has a video that still exists."""
         return self.video is not None and not self.video.is_removed
 
+    @property
+    def video_url(self) -> str | None:
+        """URL of its video, if it has one."""
+        url = f"/api/runs/{self.run_id}/evaluations/{self.id}/video"
+        return url if self.has_video else None
 
-def begin_evaluation(run_id: str, judging: EvaluationOptions) -> Evaluation:
-    """Return an evaluation that waits for its turn."""
+
+def begin_evaluation(run_id: str, request: EvaluationRequest) -> Evaluation:
+    """Return a queued evaluation."""
     return Evaluation(
         id=uuid4().hex,
         run_id=run_id,
         status=EvaluationStatus.QUEUED,
         created_at=datetime.now(UTC),
-        checkpoint=judging.checkpoint,
-        deterministic=judging.deterministic,
-        record=judging.record,
-        code=judging.code,
-        episodes=judging.episodes,
-        seeds=tuple(judging.seed + episode for episode in range(judging.episodes)),
+        checkpoint=request.checkpoint,
+        deterministic=request.deterministic,
+        record=request.record,
+        code=request.code,
+        episodes=request.episodes,
+        seeds=tuple(request.seed + episode for episode in range(request.episodes)),
     )
 
 
@@ -163,7 +169,7 @@ def begin_recording(run_id: str) -> Evaluation:
 
 
 def begin_evolution(run_id: str, clips: int) -> Evaluation:
-    """Return a video of so many clips that waits for its turn."""
+    """Return a queued evolution video of this many clips."""
     return Evaluation(
         id=uuid4().hex,
         run_id=run_id,
@@ -178,13 +184,37 @@ def begin_evolution(run_id: str, clips: int) -> Evaluation:
 def end_evaluation(
     evaluation: Evaluation, status: EvaluationStatus, error: str | None = None
 ) -> Evaluation:
-    """Return an evaluation as it stands after its end."""
+    """Return the evaluation with a final status."""
     return replace(evaluation, status=status, error=error, finished_at=datetime.now(UTC))
 
 
-def summarise(evaluation: Evaluation, said: messages.Evaluated) -> Evaluation:
-    """Return an evaluation with what its episodes say."""
-    returns = np.asarray(said.returns, dtype=np.float64)
+def log_entry(ended: Evaluation) -> tuple[str, str, dict[str, Any]]:
+    """Return the event type, text and further arguments that log the end of an evaluation."""
+    event_type, name = f"{ended.kind}_{ended.status}", ended.kind.capitalize()
+    match ended.status, ended.kind:
+        case EvaluationStatus.FAILED, _:
+            return event_type, f"{name} failed: {ended.error}", {"level": EventLevel.WARNING}
+        case EvaluationStatus.CANCELLED, _:
+            return event_type, f"{name} cancelled.", {}
+        case _, "recording":
+            return event_type, f"Recorded an episode: reward {ended.mean_return:,.1f}.", {}
+        case _, "evolution":
+            return event_type, f"The evolution video is ready: {ended.episodes} clips.", {}
+    data = {"evaluation": ended.id, "mean_return": ended.mean_return}
+    return event_type, f"Evaluation complete: {_mean_in_words(ended)}.", {"data": data}
+
+
+def _mean_in_words(evaluation: Evaluation) -> str:
+    mean = f"mean {evaluation.mean_return:,.1f}"
+    if evaluation.ci95 is None:
+        return mean
+    low, high = evaluation.ci95
+    return f"{mean} (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"
+
+
+def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
+    """Return the evaluation with the statistics of its episodes."""
+    returns = np.asarray(found.returns, dtype=np.float64)
     has_spread = len(returns) > 1
     return replace(
         evaluation,
@@ -195,28 +225,29 @@ def summarise(evaluation: Evaluation, said: messages.Evaluated) -> Evaluation:
         ci95=bootstrap_interval(mean, returns) if has_spread else None,
         min=float(returns.min()),
         max=float(returns.max()),
-        mean_length=float(np.mean(said.lengths)),
+        mean_length=float(np.mean(found.lengths)),
         terminations={
-            "terminated": len(returns) - said.truncated,
-            "truncated": said.truncated,
+            "terminated": len(returns) - found.truncated,
+            "truncated": found.truncated,
         },
-        returns=said.returns,
-        lengths=said.lengths,
-        **_custom(said),
+        returns=found.returns,
+        lengths=found.lengths,
+        **_custom(found),
     )
 
 
-def _custom(said: messages.Evaluated) -> dict[str, Any]:
-    if not said.custom:
+def _custom(found: messages.Evaluated) -> dict[str, Any]:
+    if not found.custom:
         return {}
-    by_name = {name: tuple(one[name] for one in said.custom) for name in said.custom[0]}
+    by_name = {name: tuple(one[name] for one in found.custom) for name in found.custom[0]}
     means = {name: float(np.mean(values)) for name, values in by_name.items()}
     return {"custom": means, "custom_per_episode": by_name}
 
 
-def _check_number(field: str, number: int, least: int, most: int) -> None:
-    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+def _check_number(field: str, number: int, minimum: int, maximum: int) -> None:
+    if not isinstance(number, int) or isinstance(number, bool) or not minimum <= number <= maximum:
         raise InputError(
-            f"{field} must be a whole number from {least:,} to {most:,}, got {short(number)}.",
+            f"{field} must be a whole number from {minimum:,} to {maximum:,}, "
+            f"got {shorten(number)}.",
             field=field,
         )

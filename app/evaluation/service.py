@@ -1,246 +1,323 @@
-"""Judge a run's policy on demand: play whole episodes in a worker and keep what they say."""
+"""Evaluate and record the policies of runs on demand: limits, order of execution and results."""
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
+from weakref import WeakValueDictionary
 
-from app.evaluation.episode_player import EpisodePlayer
 from app.evaluation.evaluation import (
     Evaluation,
-    EvaluationOptions,
+    EvaluationRequest,
     EvaluationStatus,
     begin_evaluation,
+    begin_evolution,
     begin_recording,
     summarise,
 )
-from app.evaluation.evolution_videos import Evolutions
-from app.evaluation.failure import fail
-from app.evaluation.register import EvaluationRegister, UnderWay
+from app.evaluation.evolution_videos import (
+    MIN_CLIPS,
+    evolution_command,
+    pack_clips,
+    receive_evolution,
+)
+from app.evaluation.live_frames import show_live
+from app.evaluation.store import ActiveEvaluation, EvaluationStore
 from app.protocol import commands, messages
-from app.run_config.config import RunConfig
-from app.runs.policies import check_has_policy, take_policy
-from app.runs.service import RunService
-from app.workers.pool import WorkerPool
-from storage.errors import LabError, WrongStateError
-from storage.records.runs import RunStatus
+from app.run_config import RunConfig, config_of
+from app.runs import RunService, check_has_policy, load_policy
+from app.runs.execution import Clip, TimeMachine
+from app.workers import EpisodePlayer, WorkerPool
+from storage import LabError, WrongStateError
+from storage.records import ChangeableRun, RunRecord, RunStatus, VisibleRun
 
-MOST_WAITING_PER_RUN = 5
-MOST_WAITING = 20
+MAX_ACTIVE_PER_RUN = 5
+MAX_ACTIVE = 20
 
 _ANNOUNCE_EVERY_S = 0.25
-_NOT_DRAWN = "This environment draws no pictures, so there is no video."
+_NO_RENDERING = "This environment has no rendering, so there is no video."
 
-_Told = Callable[[int], None]
+OnProgress = Callable[[int], None]
+"""Receives the number of finished episodes."""
 
 
 class EvaluationError(Exception):
-    """An evaluation could not be brought to its end."""
+    """An evaluation failed."""
 
 
 class TooManyEvaluationsError(LabError):
-    """As many evaluations wait as may wait."""
+    """The limit of running and queued evaluations is reached."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many"
     retry_after_s = 10
-    """About so long an evaluation takes."""
+    """Typical duration of an evaluation."""
 
-    def __init__(self, where: str, most: int) -> None:
+    def __init__(self, where: str, limit: int) -> None:
         super().__init__(
-            f"{most} evaluations {where} are under way or wait. Try again when one is over."
+            f"{limit} evaluations {where} are running or queued. Try again when one is done."
         )
 
 
 class Evaluations:
-    """Plays the policies of runs in workers, one evaluation of a run after the other."""
+    """Evaluates the policies of runs in workers, and queues the jobs until a side slot is free.
 
-    def __init__(self, trainer: RunService, pool: WorkerPool, register: EvaluationRegister) -> None:
-        self.register = register
-        self._trainer = trainer
+    Evaluations of one run execute one at a time; all evaluations and evolution videos need a side
+    slot. A recording needs none: it records the live view, which has one.
+    """
+
+    def __init__(
+        self,
+        runs: RunService,
+        time_machine: TimeMachine,
+        pool: WorkerPool,
+        store: EvaluationStore,
+    ) -> None:
+        self.changed = store.changed
+        self.clips_changed = time_machine.changed
+        self.video = store.video
+        self.replay = store.replay
+        self.store = store
+        """Evaluations by run id, unchecked: pages, components and routes must not use it."""
+        self._machine = time_machine
+        self._runs = runs.unchecked
         self._pool = pool
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._announced = 0.0
-        self.time_machine = trainer.time_machine
-        self.evolutions = Evolutions(trainer, pool, register)
-        trainer.run_deleted.subscribe(register.forget_run)
+        runs.run_deleted.subscribe(store.drop_run)
 
     async def start(
-        self, run_id: str, judging: EvaluationOptions, *, told: _Told = lambda _: None
+        self,
+        run: ChangeableRun,
+        request: EvaluationRequest,
+        *,
+        on_progress: OnProgress = lambda _: None,
     ) -> Evaluation:
-        """Let an evaluation wait for its turn; `told` hears how many episodes are over.
+        """Queue an evaluation.
 
         Raises:
-            InputError: if the run has no such checkpoint, or code can't be used.
+            InputError: if the run has no such checkpoint, or the code can't be used.
             WrongStateError: if it has no policy.
-            TooManyEvaluationsError: if too many wait already.
-            NotWrittenError: if it can't be written down; then nothing waits.
+            TooManyEvaluationsError: if too many are running or queued already.
+            NotWrittenError: if its record can't be stored; then nothing is queued.
         """
-        return (await self._start(run_id, judging, told)).evaluation
+        return (await self._start(run, request, on_progress)).evaluation
 
     async def evaluate(
-        self, run_id: str, judging: EvaluationOptions, *, told: _Told = lambda _: None
+        self,
+        run: ChangeableRun,
+        request: EvaluationRequest,
+        *,
+        on_progress: OnProgress = lambda _: None,
     ) -> Evaluation:
-        """Play whole episodes now and return what they say.
+        """Run an evaluation and return its results.
 
         Raises:
             InputError, WrongStateError, TooManyEvaluationsError, NotWrittenError: as `start`.
-            EvaluationError: if they could not be played to the end.
+            EvaluationError: if it fails.
         """
-        known = await self._start(run_id, judging, told)
-        await known.over.wait()
-        if known.evaluation.status is not EvaluationStatus.COMPLETED:
-            raise EvaluationError(f"The evaluation failed: {known.evaluation.error}")
-        return known.evaluation
+        active = await self._start(run, request, on_progress)
+        await active.over.wait()
+        if active.evaluation.status is not EvaluationStatus.COMPLETED:
+            raise EvaluationError(f"The evaluation failed: {active.evaluation.error}")
+        return active.evaluation
 
-    async def record(self, run_id: str) -> Evaluation:
-        """Film the next whole episode of a run's live view.
+    async def record(self, run: ChangeableRun) -> Evaluation:
+        """Record the next complete episode of a run's live view.
 
         Raises:
-            WrongStateError: if the run doesn't train, or is being recorded already.
+            WrongStateError: if the run isn't training, or is being recorded already.
         """
-        run = await self._trainer.get(run_id)
         if run.status is not RunStatus.RUNNING:
-            raise WrongStateError(run.id, run.status, "be recorded: nothing of it is live")
-        recordings = [one for one in self.register.under_way() if one.kind == "recording"]
-        if any(one.run_id == run_id for one in recordings):
-            raise WrongStateError(run.id, run.status, "be recorded twice at once")
-        known = await self.register.begin(begin_recording(run_id), self._record)
-        return known.evaluation
+            raise WrongStateError(run.id, run.status, "be recorded: it is not training")
+        self._check_is_only_one(run, "recording", "be recorded: a recording is running already")
+        return (await self.store.begin(begin_recording(run.id), self._record)).evaluation
 
-    async def cancel(self, run_id: str, evaluation_id: str) -> Evaluation:
-        """End an evaluation or a recording; nothing but its record stays.
+    async def evolve(self, run: ChangeableRun) -> Evaluation:
+        """Queue an evolution video of a run's clips.
 
         Raises:
-            WrongStateError: if it is over.
+            WrongStateError: if there are too few clips, or one is being made already.
+            NotWrittenError: if its record can't be stored; then nothing is queued.
         """
-        evaluation = await self.register.get(run_id, evaluation_id)
-        known = self.register.find(evaluation_id)
-        if known is None:
-            run = await self._trainer.get(run_id)
+        self._check_is_only_one(
+            run, "evolution", "start an evolution video: one is being made already"
+        )
+        clips = await self._machine.clips(run.id)
+        if len(clips) < MIN_CLIPS:
+            action = "start an evolution video: it has fewer than two clips yet"
+            raise WrongStateError(run.id, run.status, action)
+        return (
+            await self.store.begin(begin_evolution(run.id, len(clips)), self._evolve)
+        ).evaluation
+
+    async def cancel(self, run: ChangeableRun, evaluation_id: str) -> Evaluation:
+        """Cancel an evaluation or a recording; only its record remains.
+
+        Raises:
+            WrongStateError: if it has ended.
+        """
+        evaluation = await self.store.get(run.id, evaluation_id)
+        active = self.store.find(evaluation_id)
+        if active is None:
             raise WrongStateError(
                 run.id, run.status, f"have {evaluation.kind} {evaluation_id} cancelled: it is over"
             )
+        await self.store.end(active, EvaluationStatus.CANCELLED)
+        return active.evaluation
 
-        async def tell(ended: Evaluation) -> None:
-            text = f"{ended.kind.capitalize()} cancelled."
-            await self._trainer.tell(run_id, f"{ended.kind}_cancelled", text)
+    async def pin(self, run: ChangeableRun, evaluation_id: str, *, on: bool) -> Evaluation:
+        """Pin a video, or unpin it so that newer ones may replace it."""
+        return await self.store.pin(run.id, evaluation_id, on=on)
 
-        await self.register.end(known, EvaluationStatus.CANCELLED, None, tell)
-        return known.evaluation
+    async def list(self, run: VisibleRun) -> Sequence[Evaluation]:
+        """Return the evaluations and recordings of a run, newest first."""
+        return await self.store.list(run.id)
 
-    async def _start(self, run_id: str, judging: EvaluationOptions, told: _Told) -> UnderWay:
-        run = await self._trainer.get(run_id)
-        await asyncio.to_thread(judging.check_code)
-        await check_has_policy(self._trainer, run, judging.checkpoint)
-        self._check_room(run_id)
-        follow = partial(self._follow, judging=judging, told=told)
-        return await self.register.begin(begin_evaluation(run_id, judging), follow)
+    async def get(self, run: VisibleRun, evaluation_id: str) -> Evaluation:
+        """Return one evaluation of a run.
 
-    def _check_room(self, run_id: str) -> None:
-        waiting = [one for one in self.register.under_way() if one.kind == "evaluation"]
-        if sum(one.run_id == run_id for one in waiting) >= MOST_WAITING_PER_RUN:
-            raise TooManyEvaluationsError("of this run", MOST_WAITING_PER_RUN)
-        if len(waiting) >= MOST_WAITING:
-            raise TooManyEvaluationsError("in this lab", MOST_WAITING)
+        Raises:
+            EvaluationNotFoundError: if there is none of this id.
+        """
+        return await self.store.get(run.id, evaluation_id)
 
-    async def _follow(self, known: UnderWay, *, judging: EvaluationOptions, told: _Told) -> None:
-        """Bring an evaluation to its end, whatever that is."""
-        try:
-            async with self._turns[known.evaluation.run_id], self._pool.side_slots.for_a_test():
-                await self._play(known, judging, told)
-        except Exception as error:  # noqa: BLE001 - it always ends with a reason
-            await fail(self._trainer, self.register, known, error)
+    async def clips(self, run: VisibleRun) -> Sequence[Clip]:
+        """Return the clips of a run's time machine, earliest first."""
+        return await self._machine.clips(run.id)
 
-    async def _play(self, known: UnderWay, judging: EvaluationOptions, told: _Told) -> None:
-        run = await self._trainer.get(known.evaluation.run_id)
-        config = RunConfig.model_validate(run.config)
-        feed = await self._trainer.feed(run.id)
-        policy = await take_policy(self._trainer, run, judging.checkpoint)
-        command = _command(judging, config)
-        async with self._pool.job(command, patient=True) as job:
-            await self._begin(known, policy.timesteps, config.wrappers.disturbances)
-            player = EpisodePlayer(job, feed.frames, partial(self._progress, known, told))
-            said = await player.run(command, policy.frame)
-        summary = await asyncio.to_thread(summarise, known.evaluation, said)
-        if judging.record and not config.environment.renders:
-            summary = replace(summary, video_note=_NOT_DRAWN)
-        await self.register.complete(known, summary, player.filmed, self._tell_completed)
+    def clip_file(self, run: VisibleRun, clip: Clip) -> Path:
+        """Return the path of a clip's video."""
+        return self._machine.path(run.id, clip)
 
-    async def _tell_completed(self, found: Evaluation) -> None:
-        data = {"evaluation": found.id, "mean_return": found.mean_return}
-        text = f"Evaluation complete: {_in_words(found)}."
-        await self._trainer.tell(found.run_id, "evaluation_completed", text, data=data)
+    async def _start(
+        self, run: ChangeableRun, request: EvaluationRequest, on_progress: OnProgress
+    ) -> ActiveEvaluation:
+        await asyncio.to_thread(request.check_code)
+        await check_has_policy(self._runs, run, request.checkpoint)
+        self._check_limits(run.id)
+        work = partial(self._evaluate, request=request, on_progress=on_progress)
+        return await self.store.begin(begin_evaluation(run.id, request), work)
+
+    def _check_limits(self, run_id: str) -> None:
+        active = [one for one in self.store.active() if one.kind == "evaluation"]
+        if sum(one.run_id == run_id for one in active) >= MAX_ACTIVE_PER_RUN:
+            raise TooManyEvaluationsError("of this run", MAX_ACTIVE_PER_RUN)
+        if len(active) >= MAX_ACTIVE:
+            raise TooManyEvaluationsError("in this lab", MAX_ACTIVE)
+
+    def _check_is_only_one(self, run: RunRecord, kind: str, action: str) -> None:
+        if any((one.run_id, one.kind) == (run.id, kind) for one in self.store.active()):
+            raise WrongStateError(run.id, run.status, action)
+
+    async def _evaluate(
+        self, active: ActiveEvaluation, *, request: EvaluationRequest, on_progress: OnProgress
+    ) -> None:
+        turn = self._turns.setdefault(active.evaluation.run_id, asyncio.Lock())
+        async with turn, self._pool.side_slots.priority_slot():
+            await self._play(active, request, on_progress)
+
+    async def _play(
+        self, active: ActiveEvaluation, request: EvaluationRequest, on_progress: OnProgress
+    ) -> None:
+        run = await self._runs.get(active.evaluation.run_id)
+        config = config_of(run)
+        feed = await self._runs.feed(run.id)
+        policy = await load_policy(self._runs, run, request.checkpoint)
+        command = _command(request, config)
+        async with self._pool.job(command, low_priority=True) as job:
+            await self._begin(active, policy.timesteps, config.wrappers.disturbances)
+            player = EpisodePlayer(
+                job,
+                command,
+                on_frame=feed.frames.publish,
+                on_episode=partial(self._progress, active, on_progress),
+            )
+            async with show_live(feed.frames, player):
+                found, recorded = await player.play(policy.frame)
+        summary = await asyncio.to_thread(summarise, active.evaluation, found)
+        if request.record and not config.environment.renders:
+            summary = replace(summary, video_note=_NO_RENDERING)
+        await self.store.complete(active, summary, recorded)
 
     async def _begin(
-        self, known: UnderWay, timesteps: int | None, left_out: tuple[str, ...]
+        self, active: ActiveEvaluation, timesteps: int | None, left_out: tuple[str, ...]
     ) -> None:
-        await self.register.change(
-            known,
+        await self.store.change(
+            active,
             status=EvaluationStatus.RUNNING,
             started_at=datetime.now(UTC),
             timesteps=timesteps,
             left_out=left_out,
         )
-        count = known.evaluation.episodes
+        count = active.evaluation.episodes
         text = f"Evaluation started: {count} {'episode' if count == 1 else 'episodes'}."
-        await self._trainer.tell(known.evaluation.run_id, "evaluation_started", text)
+        await self._runs.add_event(active.evaluation.run_id, "evaluation_started", text)
 
-    def _progress(self, known: UnderWay, told: _Told, said: messages.Played) -> None:
-        before = known.evaluation
-        known.evaluation = replace(
+    def _progress(
+        self, active: ActiveEvaluation, on_progress: OnProgress, played: messages.Played
+    ) -> None:
+        before = active.evaluation
+        active.evaluation = replace(
             before,
-            played=said.episodes,
-            returns=(*before.returns, said.returned),
-            lengths=(*before.lengths, said.length),
+            played=played.episodes,
+            returns=(*before.returns, played.returned),
+            lengths=(*before.lengths, played.length),
         )
-        told(said.episodes)
+        on_progress(played.episodes)
         if time.monotonic() - self._announced > _ANNOUNCE_EVERY_S:
             self._announced = time.monotonic()
-            self.register.changed.emit(before.run_id)
+            self.store.changed.emit(before.run_id)
 
-    async def _record(self, known: UnderWay) -> None:
-        run_id = known.evaluation.run_id
-        await self._trainer.tell(run_id, "recording_started", "Recording the next episode.")
-        try:
-            filmed = await self._trainer.film(run_id)
-            assert filmed.played is not None
-            played = filmed.played
-            said = messages.Evaluated(
-                timesteps=0, returns=(played.returned,), lengths=(played.length,), truncated=0
+    async def _record(self, active: ActiveEvaluation) -> None:
+        run_id = active.evaluation.run_id
+        await self._runs.add_event(run_id, "recording_started", "Recording the next episode.")
+        recorded = await self._runs.record_video(run_id)
+        assert recorded.played is not None
+        found = messages.Evaluated(
+            timesteps=0,
+            returns=(recorded.played.returned,),
+            lengths=(recorded.played.length,),
+            truncated=0,
+        )
+        summary = replace(summarise(active.evaluation, found), terminations=None)
+        await self.store.complete(active, summary, recorded)
+
+    async def _evolve(self, active: ActiveEvaluation) -> None:
+        run_id = active.evaluation.run_id
+        async with self._pool.side_slots.priority_slot():
+            clips = await self._machine.clips(run_id)
+            paths = [self._machine.path(run_id, clip) for clip in clips]
+            file = await asyncio.to_thread(pack_clips, paths)
+            await self.store.change(
+                active,
+                status=EvaluationStatus.RUNNING,
+                started_at=datetime.now(UTC),
+                episodes=len(clips),
             )
-            summary = replace(summarise(known.evaluation, said), terminations=None)
-            await self.register.complete(known, summary, filmed, self._tell_recorded)
-        except Exception as error:  # noqa: BLE001 - it always ends with a reason
-            await fail(self._trainer, self.register, known, error)
+            async with self._pool.job(
+                evolution_command(clips), file=file, low_priority=True
+            ) as job:
+                recorded = await receive_evolution(job)
+            step = clips[-1].timesteps
+            summary = replace(active.evaluation, played=len(clips), timesteps=step)
+            await self.store.complete(active, summary, recorded)
 
-    async def _tell_recorded(self, found: Evaluation) -> None:
-        text = f"Recorded an episode: reward {found.mean_return:,.1f}."
-        await self._trainer.tell(found.run_id, "recording_completed", text)
 
-
-def _command(judging: EvaluationOptions, config: RunConfig) -> commands.Evaluate:
+def _command(request: EvaluationRequest, config: RunConfig) -> commands.Evaluate:
     renders = config.environment.renders
     return commands.Evaluate(
         setup=config.setup(),
-        episodes=judging.episodes,
-        seed=judging.seed,
-        deterministic=judging.deterministic,
-        tells_each=True,
-        drawn=renders,
-        films=renders and judging.record,
+        episodes=request.episodes,
+        seed=request.seed,
+        deterministic=request.deterministic,
+        reports_each=True,
+        renders=renders,
+        records_video=renders and request.record,
         reward=config.reward,
-        code=judging.code,
+        code=request.code,
     )
-
-
-def _in_words(evaluation: Evaluation) -> str:
-    mean = f"mean {evaluation.mean_return:,.1f}"
-    if evaluation.ci95 is None:
-        return mean
-    low, high = evaluation.ci95
-    return f"{mean} (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"

@@ -1,1 +1,64 @@
-"""The only code that both processes import: messages, commands, framing, the pipe."""
+"""Code shared by the web process and workers: messages, commands, framing, the pipe."""
+
+from app.protocol.commands import EngineName, TryoutMode
+from app.protocol.grid_map import MAX_MAP_SIDE, Cell, GridMap, read_map, two_rooms
+from app.protocol.messages import (
+    Count,
+    FileName,
+    FrameHeader,
+    MetricName,
+    Number,
+    RewardChecked,
+    Scored,
+    Term,
+)
+from app.protocol.pipe import Channel, Control, file_frames, read_file
+from app.protocol.schedule import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
+from app.protocol.user_code import (
+    ENVIRONMENT_FILE,
+    EVALUATION_FILE,
+    LONGEST_CALL_S,
+    REWARD_FILE,
+    USER_CODE_FILES,
+    HangingError,
+    UserCodeError,
+    crashed_place,
+    hanging_place,
+)
+from app.protocol.wrappers import Wrappers
+
+__all__ = [
+    "ENVIRONMENT_FILE",
+    "EVALUATION_FILE",
+    "LONGEST_CALL_S",
+    "MAX_MAP_SIDE",
+    "REWARD_FILE",
+    "SCHEDULE_FORMS",
+    "USER_CODE_FILES",
+    "Cell",
+    "Channel",
+    "Control",
+    "Count",
+    "EngineName",
+    "FileName",
+    "FrameHeader",
+    "GridMap",
+    "HangingError",
+    "MetricName",
+    "Number",
+    "RewardChecked",
+    "Schedule",
+    "Scored",
+    "Term",
+    "TryoutMode",
+    "UserCodeError",
+    "Wrappers",
+    "crashed_place",
+    "file_frames",
+    "hanging_place",
+    "plain_number",
+    "read_file",
+    "read_map",
+    "read_schedule",
+    "two_rooms",
+]

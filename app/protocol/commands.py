@@ -1,39 +1,45 @@
-"""What the lab says to a worker; decoded strictly, never unpickled."""
+"""Commands from the web process to a worker; decoded strictly, never unpickled."""
 
 from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from app.protocol.engine import EngineName
 from app.protocol.messages import Action, Change, Count, Message, Text
 from app.protocol.schedule import Schedule
 from app.protocol.wrappers import Wrappers
+
+EngineName = Literal["fast", "sb3"]
+"""The fast engine, or Stable-Baselines3."""
 
 Setting = float | int | bool | str | tuple[int, ...] | Schedule | None
 """The value of a hyperparameter."""
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An environment as it is played, and the model that plays it."""
+    """An environment with its wrappers, and the model that plays it."""
 
     env_id: str
     algorithm: str
+    masks_actions: bool = False
+    """Whether the algorithm masks invalid actions of the environment."""
     hyperparameters: dict[str, Setting]
+    policy: dict[str, Setting] = {}
+    """The arguments of the policy."""
     networks: dict[str, tuple[int, ...]] = {}
-    """The layers of each network, where they differ; else `net_arch` has those of all."""
+    """The layers of each network, if they differ; otherwise `net_arch` applies to all."""
     env_kwargs: dict[str, Any] = msgspec.field(default_factory=dict)
     env_code: str | None = None
-    """The file of an environment that a person wrote."""
+    """The code of a custom environment."""
     wrappers: Wrappers = Wrappers()
     engine: EngineName = "sb3"
 
 
 class Reward(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A reward that somebody wrote, to learn from instead of the environment's own."""
+    """A custom reward, used for training instead of the environment's own."""
 
     code: str
     components: tuple[str, ...] = ()
-    """The names that the numbers of an observation have in it."""
+    """The names by which it accesses the numbers of an observation."""
 
 
 class Train(Message, frozen=True, tag="train"):
@@ -44,63 +50,63 @@ class Train(Message, frozen=True, tag="train"):
     seed: int
     n_envs: int
     evaluate_every: int | None = None
-    """After so many steps the policy is handed out to be evaluated."""
+    """Number of training steps between evaluations of the policy; None: no evaluations."""
     solved_from: float | None = None
-    """End once evaluations stay at this return or above it."""
+    """End once evaluations stay at or above this return."""
     resume: bool = False
-    """Whether a checkpoint follows, from which to go on."""
+    """Whether a checkpoint to resume from follows."""
     transfer: bool = False
-    """Whether the policy of another run follows, to begin with."""
+    """Whether the policy of another run to start from follows."""
     changes: tuple[Change, ...] = ()
-    """What was changed before; a checkpoint may be older."""
+    """Earlier live changes; a checkpoint may be older than these."""
     reward: Reward | None = None
 
     @property
     def has_file(self) -> bool:
-        """Whether something follows before training can begin."""
+        """Whether a file follows that training needs to start."""
         return self.resume or self.transfer
 
 
 class View(Message, frozen=True, tag="view"):
-    """Play the policy whose weights follow, and send pictures of it."""
+    """Play the policy whose weights follow, and send frames of it."""
 
     setup: Setup
     fps: int
 
 
 class Evaluate(Message, frozen=True, tag="evaluate"):
-    """Judge every policy whose weights follow, until told to stop."""
+    """Evaluate every policy whose weights follow, until the stop."""
 
     setup: Setup
     episodes: int
     seed: int
     deterministic: bool = True
-    tells_each: bool = False
-    """Whether to say when an episode is over."""
-    drawn: bool = False
-    """Whether it can be watched."""
-    films: bool = False
-    """Whether a film of it is wanted."""
+    reports_each: bool = False
+    """Whether to report the end of each episode."""
+    renders: bool = False
+    """Whether the worker can render it for viewers."""
+    records_video: bool = False
+    """Whether a video of it is recorded."""
     reward: Reward | None = None
-    """Whose terms the replay shows."""
+    """The custom reward whose terms the replay shows."""
     code: str | None = None
-    """Defines `evaluate(episode)`, which says numbers of each episode."""
+    """Code that defines `evaluate(episode)`, which returns named numbers for each episode."""
 
 
 class Clip(Message, frozen=True, tag="clip"):
-    """Film the first seconds of every policy whose weights follow, until told to stop."""
+    """Record the first seconds of every policy whose weights follow, until the stop."""
 
     setup: Setup
     seed: int
     seconds: float
 
 
-class Evolve(Message, frozen=True, tag="evolve"):
-    """String the clips that follow together, each with its words below it."""
+class JoinClips(Message, frozen=True, tag="join_clips"):
+    """Join the clips that follow into one video, each with its caption below it."""
 
     captions: tuple[Text, ...]
     seconds: float
-    """How much of each is shown at most."""
+    """The maximum duration of each clip."""
     has_file: ClassVar[bool] = True
 
 
@@ -112,27 +118,27 @@ class Export(Message, frozen=True, tag="export"):
 
 
 class Examine(Message, frozen=True, tag="examine"):
-    """Say what kind of model the file is that follows, which anybody may have made."""
+    """Report what kind of model the untrusted file that follows contains."""
 
     has_file: ClassVar[bool] = True
 
 
-class Adopt(Message, frozen=True, tag="adopt"):
-    """Make a policy of the model that follows, and of the scaling that follows it."""
+class ConvertModel(Message, frozen=True, tag="convert_model"):
+    """Convert the model that follows, and the normalization after it, to a policy."""
 
     setup: Setup
     model_size: int
     has_file: ClassVar[bool] = True
 
 
-class Picture(Message, frozen=True, tag="picture"):
-    """Render one picture of each environment, in this order."""
+class RenderPreviews(Message, frozen=True, tag="render_previews"):
+    """Render one frame of each environment, in this order."""
 
     env_ids: tuple[str, ...]
 
 
 class Describe(Message, frozen=True, tag="describe"):
-    """Say what an environment is like."""
+    """Describe an environment."""
 
     env_id: str
     env_kwargs: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -140,14 +146,14 @@ class Describe(Message, frozen=True, tag="describe"):
 
 
 class Inspect(Message, frozen=True, tag="inspect"):
-    """Try an environment that a person wrote, and say whether it can be trained on."""
+    """Test a custom environment, and report whether it can be trained on."""
 
     env_id: str
     env_code: str
 
 
 class Record(Message, frozen=True, tag="record"):
-    """Play an environment at random, well and by cheap tricks, and send what happened."""
+    """Play an environment with random, good and degenerate policies, and send the transitions."""
 
     env_id: str
     env_kwargs: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -156,7 +162,7 @@ class Record(Message, frozen=True, tag="record"):
 
 
 class CheckSandbox(Message, frozen=True, tag="check_sandbox"):
-    """Try to get out of the sandbox: to a file, the lab's process, and beyond the memory limit."""
+    """Try to escape from the sandbox: to a file, the lab's process, beyond the memory limit."""
 
     canary: str
     lab_pid: int
@@ -164,7 +170,7 @@ class CheckSandbox(Message, frozen=True, tag="check_sandbox"):
 
 
 class CheckReward(Message, frozen=True, tag="check_reward"):
-    """Ask a reward what it pays for the recorded episodes that follow."""
+    """Compute a custom reward for the recorded episodes that follow."""
 
     code: str
     components: tuple[str, ...] = ()
@@ -172,52 +178,52 @@ class CheckReward(Message, frozen=True, tag="check_reward"):
 
 
 class Shrink(Message, frozen=True, tag="shrink"):
-    """Make a small square picture of the one that follows, which anybody may have made."""
+    """Make a small square image from the untrusted one that follows."""
 
     side: int
     has_file: ClassVar[bool] = True
 
 
 TryoutMode = Literal["random", "step", "play"]
-"""Who acts: a random agent at a pace for eyes, whoever gives orders, or whoever holds keys."""
+"""Who acts: a random agent in real time, or a user, step by step or by holding keys."""
 
 
 class TryOut(Message, frozen=True, tag="try_out"):
-    """Let somebody try an environment out, by the orders that follow."""
+    """Let a user try out an environment with the orders that follow."""
 
     env_id: str
     seed: int
     mode: TryoutMode
     draws: bool
-    makes_anew: bool
-    """Whether an episode only repeats itself in an environment that was just made."""
+    new_env_each: bool
+    """Whether each episode needs a new environment to be reproducible from its seed."""
     measures_random: bool = False
-    """Whether to say what random actions bring."""
+    """Whether to report the returns of random actions."""
     env_code: str | None = None
 
 
 class Act(Message, frozen=True, tag="act"):
-    """Take a step, with a random action where none is given."""
+    """Take a step, with a random action if none is given."""
 
     order: Count
     action: Action | None = None
 
 
 class TakeBack(Message, frozen=True, tag="take_back"):
-    """Go back to where it was before the last step."""
+    """Undo the last step."""
 
     order: Count
 
 
 class StartOver(Message, frozen=True, tag="start_over"):
-    """Begin an episode, with the same seed where no other is given."""
+    """Start an episode, with the same seed unless another is given."""
 
     order: Count
     seed: Count | None = None
 
 
-class Conduct(Message, frozen=True, tag="conduct"):
-    """Change who acts, and at which part of its own speed; None leaves it as it is."""
+class SetMode(Message, frozen=True, tag="set_mode"):
+    """Change who acts and the relative speed; None leaves either as it is."""
 
     order: Count
     mode: TryoutMode | None = None
@@ -225,45 +231,45 @@ class Conduct(Message, frozen=True, tag="conduct"):
 
 
 class Hold(Message, frozen=True, tag="hold"):
-    """Do these in turn at every step from now on, as the keys that are held down say."""
+    """Cycle through these actions at every step while keys are held down."""
 
     actions: tuple[Action, ...]
     begins: bool
-    """Whether it also begins an episode that waits for the first key."""
+    """Whether this also starts an episode that waits for the first key."""
 
 
-class Look(Message, frozen=True, tag="look"):
-    """Somebody looks, or nobody does any more: draw pictures, or don't."""
+class SetRendering(Message, frozen=True, tag="set_rendering"):
+    """Start or stop rendering, depending on whether there are viewers."""
 
     on: bool
 
 
-Order = Act | TakeBack | StartOver | Conduct | Hold | Look
-"""What is asked of an environment that is tried out."""
+Order = Act | TakeBack | StartOver | SetMode | Hold | SetRendering
+"""A command to an environment in a tryout."""
 
 
 class Watch(Message, frozen=True, tag="watch"):
-    """Somebody looks, or nobody does any more: send weights, or don't."""
+    """Start or stop sending weights or frames, depending on whether there are viewers."""
 
     on: bool
 
 
-class Film(Message, frozen=True, tag="film"):
-    """Film the next whole episode of the live view."""
+class RecordVideo(Message, frozen=True, tag="record_video"):
+    """Record the next complete episode of the live view."""
 
 
-class HandOut(Message, frozen=True, tag="hand_out"):
-    """Send the policy's weights once, as they are now."""
+class SendPolicy(Message, frozen=True, tag="send_policy"):
+    """Send the current weights of the policy once."""
 
 
 class Pause(Message, frozen=True, tag="pause"):
-    """Wait until told otherwise, or go on."""
+    """Pause, or resume."""
 
     on: bool
 
 
-class Judged(Message, frozen=True, tag="judged"):
-    """What the policy that was handed out at some step is worth."""
+class EvaluationResult(Message, frozen=True, tag="evaluation_result"):
+    """The result of evaluating the policy of some step."""
 
     timesteps: Count
     returns: tuple[float, ...]
@@ -271,19 +277,19 @@ class Judged(Message, frozen=True, tag="judged"):
 
 
 class Stop(Message, frozen=True, tag="stop"):
-    """End the job as soon as possible and deliver what there is."""
+    """End the job as soon as possible and deliver its results."""
 
 
 Job = (
     Train
     | Export
     | Examine
-    | Adopt
+    | ConvertModel
     | View
     | Evaluate
     | Clip
-    | Evolve
-    | Picture
+    | JoinClips
+    | RenderPreviews
     | Describe
     | Inspect
     | Record
@@ -292,20 +298,20 @@ Job = (
     | Shrink
     | TryOut
 )
-Command = Job | Order | Watch | Film | HandOut | Pause | Change | Judged | Stop
+Command = Job | Order | Watch | RecordVideo | SendPolicy | Pause | Change | EvaluationResult | Stop
 
 
-def brings_code(job: Command) -> bool:
+def runs_user_code(job: Command) -> bool:
     """Whether a job runs code that a user wrote."""
     setup = getattr(job, "setup", job)
-    wholes = (getattr(job, "reward", None), getattr(setup, "env_code", None))
-    return any(whole is not None for whole in (*wholes, getattr(job, "code", None)))
+    sources = (getattr(job, "reward", None), getattr(setup, "env_code", None))
+    return any(source is not None for source in (*sources, getattr(job, "code", None)))
 
 
 _COMMANDS = msgspec.json.Decoder(Command)
 
 
 def decode_command(content: bytes) -> Command:
-    """Read what the lab sent."""
+    """Decode a command from the web process."""
     command: Command = _COMMANDS.decode(content)
     return command

@@ -1,10 +1,10 @@
-"""What the lab and the fork server say to each other before a worker speaks in frames."""
+"""The messages between the web process and the fork server."""
 
 import struct
 
 REQUEST = struct.Struct("!I")
-"""One datagram, with descriptors for commands, frames and prints: the worker's memory in MB."""
+"""One datagram: the worker's memory in MB, with descriptors for commands, frames and output."""
 PID = struct.Struct("!I")
 """The first bytes of a forked worker: its process id."""
-NOT_ALONE = 3
-"""The server's exit code where something that was imported started threads or left files open."""
+CANNOT_FORK = 3
+"""The server's exit code if an imported module started threads or left files open."""

@@ -1,24 +1,24 @@
-"""How bytes travel between the lab and a worker: a length, a tag, the content.
+"""The framing of the pipe between the web process and a worker: length, tag, content.
 
-Standard library only: the boot speaks this before anything else is imported.
+Standard library only: `boot.py` uses it before anything else is imported.
 """
 
 import os
 import struct
 
 MAX_FRAME = 32 << 20
-"""Nothing longer is ever accepted."""
+"""The maximum length of a frame."""
 
 HEADER = struct.Struct("!I")
 
 JSON = b"J"
 """A message: JSON."""
 FRAME = b"F"
-"""A picture: header and JPEG."""
+"""A rendered frame: header and JPEG."""
 BLOB = b"B"
 """A piece of a file: header and bytes."""
 WEIGHTS = b"W"
-"""A policy's weights: header and bytes that only a worker opens."""
+"""A policy's weights: header and bytes, which only a worker opens."""
 
 _LENGTH = struct.Struct("!H")
 
@@ -34,10 +34,10 @@ def pack_with_header(tag: bytes, header: bytes, content: bytes) -> bytes:
 
 
 def split_header(content: bytes) -> tuple[bytes, bytes]:
-    """Take apart what `pack_with_header` put together.
+    """Split content from `pack_with_header` into header and content.
 
     Raises:
-        ValueError: if the content is shorter than it claims.
+        ValueError: if the content is shorter than it states.
     """
     if len(content) < _LENGTH.size:
         raise ValueError("a frame without a header")
@@ -49,7 +49,7 @@ def split_header(content: bytes) -> tuple[bytes, bytes]:
 
 
 def write(descriptor: int, frame: bytes) -> None:
-    """Write all of `frame`, waiting as long as it takes."""
+    """Write all of `frame`; block until it is written."""
     view = memoryview(frame)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -59,7 +59,7 @@ def read(descriptor: int) -> tuple[bytes, bytes]:
     """Read one frame and return its tag and content.
 
     Raises:
-        EOFError: if the other side is gone.
+        EOFError: if the other end is closed.
     """
     (length,) = HEADER.unpack(_read_exactly(descriptor, HEADER.size))
     frame = _read_exactly(descriptor, length)

@@ -1,33 +1,33 @@
-"""Read the map of a GridWorld. Shared with the worker, so it imports nothing of the web's."""
+"""Read the map of a GridWorld. Shared with the worker, so it imports no web code."""
 
 from dataclasses import dataclass
 
 Cell = tuple[int, int]
 """A row and a column, from the top left."""
 
-MAX_SIDE = 20
+MAX_MAP_SIDE = 20
 _LEGEND = "S start, G goal, 1 to 9 goals of that reward, T trap, # wall, . floor"
 
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    """Where everything is."""
+    """The cells of a GridWorld."""
 
     rows: tuple[str, ...]
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.rows)
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.rows[0])
 
     @property
     def start(self) -> Cell:
-        """Where every episode begins."""
+        """The cell where every episode starts."""
         return next(cell for cell, mark in self.marks() if mark == "S")
 
     def marks(self) -> list[tuple[Cell, str]]:
@@ -43,11 +43,11 @@ def read_map(text: str) -> GridMap:
     """Read rows separated by `/`, such as `S..#/.#.T/...G`.
 
     Raises:
-        ValueError: if it isn't a map, with what is wrong.
+        ValueError: if it isn't a valid map, with the reason.
     """
     rows = tuple(text.replace("\n", "/").strip("/ ").split("/"))
-    if not all(2 <= side <= MAX_SIDE for side in (len(rows), len(rows[0]))):
-        raise ValueError(f"A map has from 2 to {MAX_SIDE} rows and columns.")
+    if not all(2 <= side <= MAX_MAP_SIDE for side in (len(rows), len(rows[0]))):
+        raise ValueError(f"A map has from 2 to {MAX_MAP_SIDE} rows and columns.")
     if len({len(row) for row in rows}) > 1:
         raise ValueError("All rows of a map must have the same length.")
     marks = "".join(rows)

@@ -1,41 +1,42 @@
-"""What a worker says to the lab; decoded strictly, never unpickled."""
+"""Messages from a worker to the web process; decoded strictly, never unpickled."""
 
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from app.protocol import framing
-from app.protocol.engine import EngineName
 from app.protocol.schedule import Schedule
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
-"""A measured value; None where it isn't finite."""
+"""A measured value; None if it isn't finite."""
 
 OwnNumber = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
-"""What a person's code says of an episode; so that sums of them stay finite."""
+"""A number that evaluation code returned; bounded, so that sums stay finite."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""How many of something; no larger than what every reader of JSON can hold."""
+"""A count; bounded by the integers that every JSON reader can represent."""
 
 MAX_TEXT = 2_000
 _MAX_TRACEBACK = 20_000
-_MOST_TERMS = 32
-_MOST = 512
-"""How many of something a message may have: names in a line, notes, episodes of an evaluation."""
+_MAX_TERMS = 32
+_MAX_ITEMS = 512
+"""Maximum length of lists in a message: names in a line, notes, episodes of an evaluation."""
 
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 MetricName = Annotated[str, msgspec.Meta(max_length=120)]
-Values = Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MOST)]
+Values = Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MAX_ITEMS)]
 
-ShortText = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+
+AGENT = "agent"
+"""The name of a single agent."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", forbid_unknown_fields=True):
-    """The shape that all messages share."""
+    """The base of all messages."""
 
 
 class Change(Message, frozen=True, tag="change"):
-    """Go on with other values; None leaves one as it is."""
+    """Use other values from now on; None leaves one as it is."""
 
     learning_rate: float | Schedule | None = None
     ent_coef: float | None = None
@@ -43,50 +44,47 @@ class Change(Message, frozen=True, tag="change"):
     total_timesteps: Count | None = None
 
 
-# From a worker to the lab.
+# From a worker to the web process.
 
 
 class Locked(Message, frozen=True, tag="locked"):
-    """The worker locked itself down, and waits for its job."""
+    """The worker has sandboxed itself, and waits for its job."""
 
-    layers: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)]
+    layers: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
 
 
-class Doors(Message, frozen=True, tag="doors"):
-    """Which attacks the canary worker got through with."""
+class Escapes(Message, frozen=True, tag="escapes"):
+    """The attacks that succeeded in the sandbox check."""
 
-    open: tuple[str, ...]
+    attacks: tuple[str, ...]
 
 
 class Alive(Message, frozen=True, tag="alive"):
-    """The worker is busy with something that takes long."""
+    """The worker is busy with a long operation."""
 
 
 class Started(Message, frozen=True, tag="started"):
-    """The model is built and training begins, or goes on where a checkpoint was taken."""
+    """The model is built, and training starts, or resumes from a checkpoint."""
 
     timesteps: Count = 0
-    notes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MOST)] = ()
-    """What a checkpoint could not bring back exactly."""
-    engine: EngineName = "sb3"
-    why_not_fast: Text | None = None
-    """What the worker found in the environment that the fast engine can't do."""
+    notes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)] = ()
+    """What a checkpoint could not restore exactly."""
 
 
 class Paused(Message, frozen=True, tag="paused"):
-    """Training waits, or goes on again."""
+    """Training was paused, or resumed."""
 
     on: bool
 
 
 class Changed(Message, frozen=True, tag="changed"):
-    """The model goes on with other values."""
+    """Training uses other values from now on."""
 
     timesteps: Count
 
 
 class Noted(Message, frozen=True, tag="noted"):
-    """Something about the run that a person should know."""
+    """Information about the run for its user."""
 
     event_type: MetricName
     message: Text
@@ -94,79 +92,79 @@ class Noted(Message, frozen=True, tag="noted"):
 
 
 class Evaluated(Message, frozen=True, tag="evaluated"):
-    """A policy was judged."""
+    """A policy was evaluated."""
 
     timesteps: Count
-    """When its weights were taken."""
+    """The step of its weights."""
     returns: tuple[float, ...]
     lengths: tuple[Count, ...]
     truncated: Count
-    """How many episodes were cut by a time limit."""
+    """Number of episodes that were truncated by a time limit."""
     custom: tuple[dict[MetricName, OwnNumber], ...] = ()
-    """What a person's code says of each episode."""
+    """The numbers that evaluation code returned for each episode."""
 
     def is_whole(self, episodes: int, *, by_code: bool = False) -> bool:
-        """Whether it tells of as many episodes as were asked for, and what code says of each."""
+        """Whether it has all requested episodes, and the numbers of evaluation code for each."""
         has_custom = len(self.custom) == (episodes if by_code else 0)
         has_names = all(one.keys() == self.custom[0].keys() for one in self.custom)
-        is_all = len(self.returns) == len(self.lengths) == episodes >= self.truncated
-        return is_all and has_custom and has_names
+        has_all = len(self.returns) == len(self.lengths) == episodes >= self.truncated
+        return has_all and has_custom and has_names
 
 
 class Played(Message, frozen=True, tag="played"):
-    """One episode of an evaluation is over."""
+    """One episode of an evaluation has ended."""
 
     episodes: Count
-    """How many are."""
+    """Number of finished episodes."""
     returned: float
     length: Count
-    """What the last one brought, and how many steps it had."""
+    """The return and the number of steps of the last one."""
 
 
-class Filmed(Message, frozen=True, tag="filmed"):
-    """The film of some episodes; its file follows unless there are no pictures."""
+class VideoRecorded(Message, frozen=True, tag="video_recorded"):
+    """The video of some episodes; its file follows unless it has no frames."""
 
-    pictures: Count
+    frames: Count
     fps: float
     width: Count
     height: Count
     is_cut: bool = False
-    """Whether the episodes go on after its end: a film has a longest time and a largest size."""
+    """Whether the episodes continue after its end: its duration and size are limited."""
     why_not: Text | None = None
-    """Why there are no pictures, or no more of them."""
+    """Why it has no frames, or no more of them."""
 
 
-class Clipped(Message, frozen=True, tag="clipped"):
-    """A clip of a policy was filmed; it follows on its film."""
+class ClipRecorded(Message, frozen=True, tag="clip_recorded"):
+    """A clip of a policy was recorded; sent after its video."""
 
     score: Number
-    """What the whole episode brought that the clip begins with; None if it didn't end."""
+    """The return of the whole first episode, which may outlast the clip; None if it didn't end."""
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One step of a policy: what it saw, how it weighed its actions, what it did."""
+class ReplayStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One step of a policy; `weighed` has the probability or Q-value of each action."""
 
     episode: Count
     picture: Count
-    """Which picture of the film shows it."""
-    seen: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
-    action: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
+    """The index of the frame of the video that shows it."""
+    seen: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    action: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
     reward: float
-    weighed: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
+    weighed: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
     value: float | None
-    terms: Annotated[dict[MetricName, float], msgspec.Meta(max_length=_MOST_TERMS)] = {}
-    """What each term of a reward that somebody wrote was, if the run learned from one."""
+    terms: Annotated[dict[MetricName, float], msgspec.Meta(max_length=_MAX_TERMS)] = {}
+    """The terms of the custom reward, if the run was trained on one."""
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first steps of an evaluation, one by one."""
 
     weighs: Literal["probability", "q_value"] | None
-    moments: Annotated[tuple[Moment, ...], msgspec.Meta(max_length=10_000)]
+    moments: Annotated[tuple[ReplayStep, ...], msgspec.Meta(max_length=10_000)]
 
 
 class Progressed(Message, frozen=True, tag="progressed"):
-    """How far training has come; sent about twice a second while anything moves."""
+    """The progress of training; sent about twice a second while it changes."""
 
     timesteps: Count
     vec_steps: Count
@@ -177,7 +175,7 @@ class Progressed(Message, frozen=True, tag="progressed"):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of metrics: when it was, and what was measured."""
+    """One line of metrics: time and measured values."""
 
     t: Annotated[str, msgspec.Meta(max_length=40)]
     timesteps: Count
@@ -188,19 +186,19 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     fps: Number
     progress: float
     values: Values
-    agents: Annotated[dict[MetricName, Values], msgspec.Meta(max_length=_MOST)] = {}
-    """What was measured of each agent; a single one has the name `agent`."""
-    terms: Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MOST_TERMS)] = {}
-    """What each term of a reward that somebody wrote brought in an episode."""
+    agents: Annotated[dict[MetricName, Values], msgspec.Meta(max_length=_MAX_ITEMS)] = {}
+    """The values of each agent; a single agent has the name `AGENT`."""
+    terms: Annotated[dict[MetricName, Number], msgspec.Meta(max_length=_MAX_TERMS)] = {}
+    """The sum of each term of a custom reward over an episode."""
 
     def flat(self) -> dict[str, Any]:
-        """Return it as one object; what says when it was can't be overwritten."""
-        more = {name: getattr(self, name) for name in _GROUPS if getattr(self, name)}
-        return {**self.values, **more, **{name: getattr(self, name) for name in _WHEN}}
+        """Return it as one object; measured values can't overwrite the fields of its time."""
+        groups = {name: getattr(self, name) for name in _GROUPS if getattr(self, name)}
+        return {**self.values, **groups, **{name: getattr(self, name) for name in _TIME_FIELDS}}
 
 
 _GROUPS = ("agents", "terms")
-_WHEN = tuple(name for name in Line.__struct_fields__ if name not in ("values", *_GROUPS))
+_TIME_FIELDS = tuple(name for name in Line.__struct_fields__ if name not in ("values", *_GROUPS))
 
 
 class Measured(Message, frozen=True, tag="measured"):
@@ -210,34 +208,34 @@ class Measured(Message, frozen=True, tag="measured"):
 
 
 EndReason = Literal["budget", "stopped", "solved"]
-"""Why a job is done."""
+"""Why a job ended."""
 
 
 class Finished(Message, frozen=True, tag="finished"):
-    """The job is done and everything was delivered."""
+    """The job is done, and all files were delivered."""
 
     reason: EndReason
 
 
 class Failed(Message, frozen=True, tag="failed"):
-    """The job ended by an error of its own."""
+    """The job ended with an error."""
 
     reason: Text
     traceback: Annotated[str, msgspec.Meta(max_length=_MAX_TRACEBACK)]
     line: Count | None = None
-    """Where in the code that a person wrote, if it is the reason."""
+    """Line in the user's code that caused it, if any."""
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One number of an observation; a bound of None is infinite."""
 
-    name: ShortText
+    name: Text
     low: Number
     high: Number
 
 
 class Described(Message, frozen=True, tag="described"):
-    """What an environment is like for the agent."""
+    """The properties of an environment for training."""
 
     action_kind: Literal["discrete", "continuous", "multi_discrete", "multi_binary"]
     n_actions: Count | None
@@ -250,18 +248,18 @@ class Described(Message, frozen=True, tag="described"):
     frame_stack: Count
     repeats_itself: bool
     renders: bool
-    action_names: Annotated[tuple[ShortText, ...], msgspec.Meta(max_length=_MOST)] = ()
+    action_names: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)] = ()
 
 
 class NotDescribed(Message, frozen=True, tag="not_described"):
     """There is no such environment, or it can't be trained on."""
 
     is_known: bool
-    why: ShortText
+    why: Text
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a check of a person's environment found."""
+    """A finding of a check of a custom environment."""
 
     check: Literal[
         "loading", "spaces", "gymnasium", "repeats", "rendering", "episodes", "speed", "memory"
@@ -269,68 +267,68 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     level: Literal["ok", "warning", "error"]
     message: Text
     line: Count | None = None
-    """Which line of the file is to blame, where that is known."""
+    """Line of the file that caused it, if known."""
 
 
 class Inspected(Message, frozen=True, tag="inspected"):
-    """Whether an environment that a person wrote can be trained on."""
+    """Whether a custom environment can be trained on."""
 
-    findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=_MOST)]
+    findings: Annotated[tuple[Finding, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
     described: Described | None = None
-    """None: it can't be."""
+    """None: it can't be trained on."""
     steps_per_second: float | None = None
-    has_picture: bool = False
-    """Whether a picture of it follows."""
+    has_preview: bool = False
+    """Whether an image of it follows."""
 
 
-Action = int | Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
-"""What is done in a step: one of several choices, or a list of numbers."""
+Action = int | Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+"""An action: one of several choices, or a list of numbers."""
 
 Fact = bool | Number | Text
-"""Something that an environment tells about a step."""
+"""A value in the `info` of a step."""
 
 
 class Opened(Message, frozen=True, tag="opened"):
-    """An environment can be tried out."""
+    """A tryout of an environment is ready."""
 
-    lows: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MOST)]
-    """The least that each number of an action may be; None: there is no bound."""
-    highs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MOST)]
+    lows: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    """The lower bound of each number of an action; None: no bound."""
+    highs: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
     fps: float
-    """How many steps a second are its own speed."""
+    """Steps per second at its normal speed."""
     draws: bool = True
-    """Whether there are pictures of it."""
+    """Whether it can be rendered."""
 
 
 class Happened(Message, frozen=True, tag="happened"):
-    """Where an environment that is tried out stands now."""
+    """The state of an environment in a tryout."""
 
     order: Count
-    """The newest order that was carried out."""
+    """The newest order that was executed."""
     episode: Count
     step: Count
     seed: Count
     action: Action | None
-    """What was done last; None at the beginning of an episode."""
-    observation: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MOST)] | None
-    """None where it is pixels, or too long to read."""
+    """The last action; None at the beginning of an episode."""
+    observation: Annotated[tuple[Number, ...], msgspec.Meta(max_length=_MAX_ITEMS)] | None
+    """None if it is an image, or too long to read."""
     reward: float
     return_: float = msgspec.field(name="return")
     terminated: bool
     truncated: bool
-    info: Annotated[dict[MetricName, Fact], msgspec.Meta(max_length=_MOST)]
+    info: Annotated[dict[MetricName, Fact], msgspec.Meta(max_length=_MAX_ITEMS)]
     is_exact: bool = True
-    """Whether it is where it was before, after a step was taken back."""
+    """Whether undoing a step restored the exact state."""
 
 
 class PlayedAtRandom(Message, frozen=True, tag="played_at_random"):
-    """What whole episodes of random actions brought."""
+    """The returns of complete episodes of random actions."""
 
-    returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
+    returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One term of a reward over many steps."""
+    """Statistics of one reward term over many steps."""
 
     name: MetricName
     mean: float
@@ -338,41 +336,41 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     min: float
     max: float
     share: float
-    """Its part of all that is paid, signs aside."""
+    """Its share of the sum of the absolute values of all terms."""
     outliers: Count
-    histogram: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MOST)]
-    """How many values are in each of some bins of equal width, from `min` to `max`."""
+    histogram: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    """Number of values per bin; the bins have equal width, from `min` to `max`."""
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a reward pays for some episodes, beside what the environment does."""
+    """The returns of some episodes under a reward, and under the environment's own."""
 
-    name: ShortText
+    name: Text
     kind: Literal["random", "medium", "good", "probe"]
-    origin: ShortText
-    returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
-    discounted: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
-    """The same with what comes later counting less."""
-    own_returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MOST)]
-    lengths: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MOST)]
+    origin: Text
+    returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    discounted: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    """The discounted returns."""
+    own_returns: Annotated[tuple[float, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
+    lengths: Annotated[tuple[Count, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
 
 
 class RewardChecked(Message, frozen=True, tag="reward_checked"):
-    """What a reward pays for recorded episodes."""
+    """The result of a custom reward on recorded episodes."""
 
-    terms: Annotated[tuple[Term, ...], msgspec.Meta(max_length=_MOST_TERMS)]
-    groups: Annotated[tuple[Scored, ...], msgspec.Meta(max_length=_MOST)]
+    terms: Annotated[tuple[Term, ...], msgspec.Meta(max_length=_MAX_TERMS)]
+    groups: Annotated[tuple[Scored, ...], msgspec.Meta(max_length=_MAX_ITEMS)]
     microseconds: float
-    """How long a call takes."""
+    """The duration of a call."""
     step_microseconds: float
-    """How long a step of the environment takes without it."""
+    """The duration of a step of the environment without it."""
     steps: Count
     skipped: Count
-    """How many episodes were left out because there was no time for them."""
+    """Number of episodes that were skipped for lack of time."""
 
 
 class Refused(Message, frozen=True, tag="refused"):
-    """It can't be done, and there is nothing wrong with who asked; `why` is a whole sentence."""
+    """The job can't be done although the request was valid; `why` is a complete sentence."""
 
     why: Text
 
@@ -381,20 +379,20 @@ _Sizes = Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
 
 
 class Examined(Message, frozen=True, tag="examined"):
-    """What kind of model a stranger's file holds."""
+    """The kind of model in an untrusted file."""
 
-    algorithm: ShortText
-    net_arch: _Sizes | Annotated[dict[ShortText, _Sizes], msgspec.Meta(max_length=4)]
+    algorithm: Text
+    net_arch: _Sizes | Annotated[dict[Text, _Sizes], msgspec.Meta(max_length=4)]
     activation_fn: Literal["tanh", "relu", "elu"]
     more: Annotated[dict[MetricName, Count], msgspec.Meta(max_length=8)]
     """Other sizes of the network."""
     timesteps: Count
-    """How long it was trained, as it says."""
+    """The number of steps of its training, according to the file."""
 
 
 FromWorker = (
     Locked
-    | Doors
+    | Escapes
     | Alive
     | Started
     | Paused
@@ -402,8 +400,8 @@ FromWorker = (
     | Noted
     | Evaluated
     | Played
-    | Filmed
-    | Clipped
+    | VideoRecorded
+    | ClipRecorded
     | Progressed
     | Measured
     | Described
@@ -437,28 +435,28 @@ FileName = Literal[
     "clips.bin",
     "policy.onnx",
 ]
-"""What is sent in pieces."""
+"""The files that are sent in pieces."""
 
 
 class AgentFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one agent of a picture does."""
+    """The rewards of one agent in a frame."""
 
     reward: float
     return_: float = msgspec.field(name="return")
 
 
 class FrameHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a picture shows."""
+    """What a rendered frame shows."""
 
     kind: Literal["training", "evaluation", "preview", "replay"]
     episode: Count
     episodes: Count | None = None
-    """How many there will be, where that is known."""
+    """The total number of episodes, if known."""
     step: Count
     reward: float
     return_: float = msgspec.field(name="return")
     agents: dict[str, AgentFrame] = {}
-    """The same for each agent; a single one has the name `agent`."""
+    """Rewards per agent; a single agent has the name `AGENT`."""
 
 
 class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -467,35 +465,36 @@ class BlobHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     name: FileName
     last: bool
     timesteps: Count = 0
-    """When it was taken, if it is a checkpoint."""
+    """The step of a checkpoint or policy."""
     lines: Count = 0
-    """How many lines of metrics had been told by then."""
+    """Number of lines of metrics sent before the checkpoint."""
 
 
 class WeightsHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When the weights were taken."""
+    """The episode and step of the weights, and why they are sent."""
 
     episode: Count
     timesteps: Count
     purpose: Literal["view", "evaluation", "asked"] = "view"
+    """Stored with pending clips, so the values must not change."""
 
 
 def encode(message: Message) -> bytes:
-    """Return `message` as a frame."""
+    """Encode a message as a frame."""
     return framing.pack(framing.JSON, msgspec.json.encode(message))
 
 
 def encode_weights(weights: bytes, *, timesteps: int) -> bytes:
-    """Return a policy that was stored as a frame for a worker who plays it."""
+    """Encode a stored policy as a frame for a worker that plays it."""
     header = WeightsHeader(episode=0, timesteps=timesteps, purpose="evaluation")
     return framing.pack_with_header(framing.WEIGHTS, msgspec.json.encode(header), weights)
 
 
 def encode_header(header: FrameHeader) -> bytes:
-    """Return what a picture shows as JSON, to keep it beside the picture."""
+    """Encode the header of a rendered frame as JSON, to store it with the frame."""
     return msgspec.json.encode(header)
 
 
 def decode_header(content: bytes) -> FrameHeader:
-    """Read what `encode_header` returned."""
+    """Decode what `encode_header` returned."""
     return msgspec.json.decode(content, type=FrameHeader)

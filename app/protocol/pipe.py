@@ -1,4 +1,4 @@
-"""A worker's line to the lab: what it says, and what it is told."""
+"""A worker's end of the pipe: send messages and read commands."""
 
 import os
 import threading
@@ -19,29 +19,29 @@ _FRAME_MARGIN = 1_024
 
 
 class Channel:
-    """Sends messages; safe to use from several threads."""
+    """Sends messages; thread-safe."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
 
     def send(self, message: messages.FromWorker) -> None:
-        """Say something to the lab."""
+        """Send a message to the web process."""
         self._write(messages.encode(message))
 
-    def send_picture(self, header: messages.FrameHeader, jpeg: bytes) -> None:
-        """Show a picture."""
+    def send_frame(self, header: messages.FrameHeader, jpeg: bytes) -> None:
+        """Send a rendered frame."""
         self._write(framing.pack_with_header(framing.FRAME, msgspec.json.encode(header), jpeg))
 
     def send_weights(self, header: messages.WeightsHeader, weights: bytes) -> None:
-        """Hand out the policy, for another worker to play; one that is too large stays here."""
+        """Send the policy for another worker to play; one that is too large is not sent."""
         head = msgspec.json.encode(header)
         if len(weights) > framing.MAX_FRAME - len(head) - _FRAME_MARGIN:
             return
         self._write(framing.pack_with_header(framing.WEIGHTS, head, weights))
 
     def send_file(self, name: str, content: bytes, *, timesteps: int = 0, lines: int = 0) -> None:
-        """Deliver a file in pieces; the lab stores it once the last one is there."""
+        """Deliver a file in pieces; the web process stores it after the last one."""
         for frame in file_frames(name, content, timesteps=timesteps, lines=lines):
             self._write(frame)
 
@@ -50,12 +50,12 @@ class Channel:
             with self._lock:
                 framing.write(self._descriptor, frame)
         except BrokenPipeError:
-            # The lab is gone: there is nobody to tell and nothing to save it to.
+            # The web process has ended.
             os._exit(_PIPE_BROKEN)
 
 
 def file_frames(name: str, content: bytes, **facts: int) -> Iterator[bytes]:
-    """Cut a file into frames; `facts` are fields of `BlobHeader`."""
+    """Split a file into frames; `facts` are fields of `BlobHeader`."""
     for start in range(0, max(len(content), 1), _CHUNK):
         last = start + _CHUNK >= len(content)
         head = msgspec.json.encode({"name": name, "last": last, **facts})
@@ -63,7 +63,7 @@ def file_frames(name: str, content: bytes, **facts: int) -> Iterator[bytes]:
 
 
 def read_file() -> bytes:
-    """Read a file that the lab sends before anything else."""
+    """Read a file that the web process sends before any other command."""
     content = bytearray()
     while True:
         head, piece = framing.split_header(framing.read(0)[1])
@@ -73,50 +73,45 @@ def read_file() -> bytes:
 
 
 class Control:
-    """What the lab wants of a running job, kept up to date by a thread that reads commands."""
+    """The requests of the web process to a running job; a thread reads its commands."""
 
     def __init__(self) -> None:
         self.stop_requested = False
         self.watched = False
-        self.is_asked_for_weights = False
-        self.is_asked_to_film = False
+        self.weights_requested = False
+        self.video_requested = False
         self.paused = False
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
-        self._wishes: deque[messages.Change | commands.Judged] = deque()
+        self._requests: deque[messages.Change | commands.EvaluationResult] = deque()
         self._orders: SimpleQueue[commands.Order] = SimpleQueue()
-        threading.Thread(target=self._listen, name="commands", daemon=True).start()
+        threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
 
     def wait_while_paused(self, meanwhile: Callable[[], None]) -> None:
-        """Return as soon as the lab says go on, or stop; call `meanwhile` every now and then."""
+        """Return at the end of the pause or at a stop; call `meanwhile` periodically."""
         while self.paused and not self.stop_requested:
             meanwhile()
             time.sleep(_PAUSE_S)
 
-    @property
-    def has_wishes(self) -> bool:
-        """Whether there is something to take up at the next step."""
-        return bool(self._wishes)
-
-    def take_wishes(self) -> Iterator[messages.Change | commands.Judged]:
-        """Yield what is to be taken up, oldest first."""
-        while self._wishes:
-            yield self._wishes.popleft()
+    def take_requests(self) -> Iterator[messages.Change | commands.EvaluationResult]:
+        """Yield the requests to handle between two steps, oldest first."""
+        while self._requests:
+            yield self._requests.popleft()
 
     def next_order(self, within_s: float | None) -> commands.Order | None:
-        """Return the oldest order that wasn't taken yet, waiting for one at most so long."""
+        """Return the oldest pending order; wait for one at most `within_s`."""
         try:
             return self._orders.get(timeout=within_s)
         except Empty:
             return None
 
     def take_weights(self) -> tuple[messages.WeightsHeader, bytes] | None:
-        """Return the newest weights if they weren't taken yet."""
+        """Return the newest weights, None if they were taken already."""
         self.weights_arrived.clear()
         taken, self._weights = self._weights, None
         return taken
 
-    def _listen(self) -> None:
+    def _read_commands(self) -> None:
         while True:
             try:
                 tag, content = framing.read(0)
@@ -128,32 +123,32 @@ class Control:
                 self.weights_arrived.set()
             else:
                 try:
-                    self._obey(commands.decode_command(content))
+                    self._handle(commands.decode_command(content))
                 except msgspec.MsgspecError:
-                    # Without this thread nobody could stop the job any more.
+                    # Without this thread the job could no longer be stopped.
                     os._exit(_NOT_UNDERSTOOD)
 
-    def _obey(self, command: commands.Command) -> None:
+    def _handle(self, command: commands.Command) -> None:
         match command:
             case commands.Stop():
                 self.stop_requested = True
                 self.weights_arrived.set()
             case commands.Watch(on=on):
                 self.watched = on
-            case commands.Film():
-                self.is_asked_to_film = True
-            case commands.HandOut():
-                self.is_asked_for_weights = True
+            case commands.RecordVideo():
+                self.video_requested = True
+            case commands.SendPolicy():
+                self.weights_requested = True
             case commands.Pause(on=on):
                 self.paused = on
-            case messages.Change() | commands.Judged():
-                self._wishes.append(command)
+            case messages.Change() | commands.EvaluationResult():
+                self._requests.append(command)
             case (
                 commands.Act()
                 | commands.TakeBack()
                 | commands.StartOver()
-                | commands.Conduct()
+                | commands.SetMode()
                 | commands.Hold()
-                | commands.Look()
+                | commands.SetRendering()
             ):
                 self._orders.put(command)

@@ -1,4 +1,4 @@
-"""A value that changes while a run trains: points `progress -> value`, straight lines between."""
+"""A value that changes during training: points `progress -> value` with linear interpolation."""
 
 import re
 from collections.abc import Mapping
@@ -8,31 +8,36 @@ from math import isfinite
 
 _MAX_POINTS = 20
 _MAX_TEXT = 2_000
-"""Characters; twenty points with all the digits that a number can have are fewer."""
+"""In characters; twenty points with all digits of a float need fewer."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
-FORMS = (
+SCHEDULE_FORMS = (
     '{"start": 0.001, "end": 0.0, "from": 0.5} or {"points": [[0, 0.001], [1, 0.0001]]}, '
     "written 0.001 -> 0 or 0: 0.001, 1: 0.0001"
 )
-"""How a schedule is written, for error texts."""
+"""The notations of a schedule, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Points of progress (0 to 1) and value, in the order of progress."""
+    """Points of progress (0 to 1) and value, ordered by progress."""
 
     points: tuple[tuple[float, float], ...]
 
     def __str__(self) -> str:
         """Write it as `read_schedule` reads it."""
         if [progress for progress, _ in self.points] == [0.0, 1.0]:
-            return f"{self.points[0][1]:g} -> {self.points[1][1]:g}"
-        return ", ".join(f"{progress:g}: {value:g}" for progress, value in self.points)
+            return " -> ".join(plain_number(value) for _, value in self.points)
+        return ", ".join(f"{plain_number(at)}: {plain_number(value)}" for at, value in self.points)
+
+
+def plain_number(value: float) -> str:
+    """Format a number without commas, so that it is read back exactly."""
+    return repr(value).removesuffix(".0")
 
 
 def read_schedule(given: object) -> Schedule | None:
-    """Read a schedule from JSON or from what a person typed; None if it is none."""
+    """Read a schedule from JSON or from a user's input; None if it isn't one."""
     try:
         match given:
             case Schedule():
@@ -55,7 +60,7 @@ def _typed_number(text: str) -> float:
 
 
 def _typed(text: str) -> list[tuple[float, float]]:
-    # Before it is taken apart: everybody waits while a mebibyte is.
+    # Before parsing: a mebibyte of text would block the event loop.
     if len(text) > _MAX_TEXT:
         raise ValueError
     if "->" in text:

@@ -1,30 +1,30 @@
-"""What both processes know of users' code: files, limits, and where a worker hangs or crashed."""
+"""Users' code, for both processes: file names, limits, and the line of a hang or crash."""
 
 import re
 from dataclasses import dataclass
 
 REWARD_FILE = "reward.py"
-"""How a reward is called that somebody wrote, in its folder and in every message."""
+"""The file name of a custom reward, in its folder and in every message."""
 
 EVALUATION_FILE = "evaluate.py"
-"""How code is called that judges episodes."""
+"""The file name of evaluation code."""
 
 ENVIRONMENT_FILE = "environment.py"
-"""How an environment is called that somebody wrote."""
+"""The file name of a custom environment."""
 
-FILES = (REWARD_FILE, EVALUATION_FILE, ENVIRONMENT_FILE)
+USER_CODE_FILES = (REWARD_FILE, EVALUATION_FILE, ENVIRONMENT_FILE)
 
 LONGEST_CALL_S = 5.0
-"""How long a call of a person's code may take."""
+"""The time limit of a call of a user's code."""
 
 _HANGS = "Timeout ("
 _CRASHED = "Fatal Python error: "
-"""How `faulthandler` begins."""
-_PLACE = re.compile(rf'File "({"|".join(map(re.escape, FILES))})", line (\d+)')
+"""The first words of `faulthandler`'s output."""
+_PLACE = re.compile(rf'File "({"|".join(map(re.escape, USER_CODE_FILES))})", line (\d+)')
 
 
 class UserCodeError(Exception):
-    """Something is wrong with code that a person wrote; the message is a sentence for them."""
+    """A user's code is faulty; the message is a sentence for the user."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class UserCodeError(Exception):
 
 
 class HangingError(BaseException):
-    """A call takes too long. No Exception: code that goes on after those must not after this."""
+    """A call takes too long. Not an Exception, so that user code can't catch it by accident."""
 
     def __init__(self, filename: str, line: int) -> None:
         super().__init__(f"{filename}, line {line}: the call took longer than {LONGEST_CALL_S:g} s")
@@ -41,24 +41,24 @@ class HangingError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a person's code."""
+    """A line of a user's code."""
 
     filename: str
     line: int
 
 
 def hanging_place(printed: str) -> Place | None:
-    """Return the line that kept Python itself busy, if a worker printed so."""
+    """Return the line that blocks the interpreter, if the worker printed one."""
     return _place(printed, _HANGS)
 
 
 def crashed_place(printed: str) -> Place | None:
-    """Return the line in which Python itself crashed, if a worker printed so."""
+    """Return the line in which the interpreter crashed, if the worker printed one."""
     return _place(printed, _CRASHED)
 
 
 def _place(printed: str, heading: str) -> Place | None:
-    """Return the innermost line of a person's code in the stack that was printed last."""
+    """Return the innermost line of a user's code in the last printed stack."""
     _, found, stack = printed.rpartition(heading)
     innermost = _PLACE.search(stack) if found else None
     return Place(innermost[1], int(innermost[2])) if innermost else None

@@ -1,4 +1,4 @@
-"""What may be put around an environment: how it is seen, how it is played, what is disturbed."""
+"""Wrapper options of an environment: observations, actions, disturbances."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,37 +7,37 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrappers:
-    """The options of a run; the defaults leave an environment as it is."""
+    """The wrapper options of a run; the defaults leave the environment unchanged."""
 
     simulator: Literal["gymnasium", "envpool"] = "gymnasium"
-    """Whose environments to train on; evaluations always use Gymnasium's."""
+    """The implementation of environments to train on; evaluations always use Gymnasium."""
     frame_stack: int = 1
-    """How many past observations are seen together."""
+    """Number of observations stacked into one."""
     normalize_observation: bool = False
-    """Scale observations to mean 0 and deviation 1, by what was seen so far."""
+    """Normalize observations to mean 0 and standard deviation 1 by running statistics."""
     normalize_reward: bool = False
-    """Scale rewards by how much returns vary; the reported return stays untouched."""
+    """Normalize rewards by the running deviation of returns; the reported return is unchanged."""
     time_limit: int | None = None
-    """Cut episodes after so many steps; None: as the environment does."""
+    """Truncate episodes after this many steps; None: the environment's own limit."""
     frame_skip: int = 1
-    """Do each action so many times."""
+    """Repeat each action this many times."""
     sticky_actions: float = 0.0
-    """How often the environment repeats the last action instead of the chosen one."""
+    """Probability that the last action is repeated instead of the chosen one."""
     observation_noise: float = 0.0
-    """Deviation of the noise on every observed number."""
+    """Standard deviation of the noise on every number of an observation."""
     action_noise: float = 0.0
-    """Deviation of the noise on continuous actions; how often a discrete one is replaced."""
+    """Deviation of the noise on continuous actions; probability of replacing a discrete one."""
     randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Attributes of the environment that are drawn anew from a range for every episode."""
+    """Attributes of the environment that are sampled from a range for every episode."""
 
     @property
     def disturbances(self) -> tuple[str, ...]:
-        """The options in use that make an environment harder than it is."""
+        """The options in use that make the environment harder."""
         off = Wrappers()
         return tuple(name for name in _DISTURBANCES if getattr(self, name) != getattr(off, name))
 
     def for_evaluation(self) -> "Wrappers":
-        """Return the same without what an agent should be trained with but not judged by."""
+        """Return the options without those that apply to training only."""
         return replace(
             self,
             simulator="gymnasium",

@@ -1,75 +1,28 @@
-"""What a person asks for, and the complete, checked configuration that comes of it."""
+"""The complete, checked configuration of a run, made from a request."""
 
 import secrets
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
-from unicodedata import category
+from typing import Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictInt,
-    StrictStr,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.catalog.algorithms.spec import AlgorithmSpec, Value
-from app.catalog.environments.catalogue import environment_of_run, get_environment
-from app.catalog.environments.envpool import why_no_envpool
-from app.catalog.environments.spec import EnvSpec
-from app.catalog.presets.catalogue import presets_for
-from app.catalog.presets.spec import Preset, PresetName
-from app.code_check.kinds import CodeKind
-from app.code_check.static_check import LONGEST, first_error
-from app.core.errors import CodeError, InputError
-from app.protocol import commands, messages
-from app.protocol.engine import EngineName, EngineWish, why_not_fast, why_this_engine
-from app.protocol.schedule import Schedule
-from app.protocol.wrappers import Wrappers
+from app.catalog.algorithms import AlgorithmSpec, Group, Value, get_algorithm
+from app.catalog.environments import EnvSpec, environment_of_run, get_environment, why_no_envpool
+from app.catalog.presets import Preset, PresetName, presets_for
+from app.code_check import CodeKind, first_error
+from app.core import CodeError, InputError
+from app.protocol import Schedule, Wrappers, commands, messages
+from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
+from app.run_config.request import MAX_SEED, RunRequest
 from app.run_config.wrapper_options import read_wrappers
 
-MAX_TIMESTEPS = 1_000_000_000
-MAX_N_ENVS = 64
-MAX_SEED = 2**32 - 1
 _EVALUATIONS_PER_RUN = 20
-"""How often a run that may end when solved is evaluated, unless told otherwise."""
-
-MAX_NAME = 200
-
-ShortText = Annotated[StrictStr, Field(max_length=200)]
-
-
-def _on_one_line(text: str) -> str:
-    if any(category(character) == "Cc" for character in text):
-        raise PydanticCustomError("one_line", "text without control characters")
-    return text
-
-
-Name = Annotated[StrictStr, Field(max_length=MAX_NAME), AfterValidator(_on_one_line)]
-Tags = Annotated[
-    list[Annotated[StrictStr, Field(min_length=1, max_length=50), AfterValidator(_on_one_line)]],
-    Field(max_length=20),
-]
-
-RewardCode = Annotated[StrictStr, Field(max_length=LONGEST)]
-
-
-def _whole(value: object) -> object:
-    """Read 1e5 as 100000, as people type it; leave everything else for the strict check."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
+"""Default number of evaluations of a run with `stop_when_solved`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedChange:
-    """Values that a run goes on with from some step."""
+    """A `messages.Change` with the step from which it applies, as stored in `config.json`."""
 
     timesteps: int
     learning_rate: float | Schedule | None = None
@@ -77,41 +30,20 @@ class AppliedChange:
     clip_range: float | Schedule | None = None
     total_timesteps: int | None = None
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The changed values by name."""
+        given = {name: getattr(self, name) for name in messages.Change.__struct_fields__}
+        return {name: value for name, value in given.items() if value is not None}
 
-class RunRequest(BaseModel):
-    """A new run as a form or a program asks for it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    env_id: ShortText
-    algorithm: ShortText
-    preset: PresetName | None = None
-    """Values to begin with; what is named beside it wins."""
-    total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
-    learning_rate: Any = None
-    """Short for the hyperparameter of this name."""
-    hyperparameters: dict[str, Any] = {}
-    seed: WholeNumber | None = Field(default=None, ge=0, le=MAX_SEED)
-    seeds: Any = None
-    """How many runs, or the seed of each: makes a group."""
-    n_envs: WholeNumber | None = Field(default=None, ge=1, le=MAX_N_ENVS)
-    env_kwargs: dict[str, Any] = {}
-    wrappers: dict[str, Any] = {}
-    engine: EngineWish = "auto"
-    stop_when_solved: StrictBool = False
-    evaluate_every: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
-    """Evaluate the policy beside the training after so many steps."""
-    reward_code: RewardCode | None = None
-    """A file of Python whose reward is learned from instead of the environment's own."""
-    init_from: ShortText | None = None
-    """A run, or `run@step` for one of its checkpoints, whose policy to begin with."""
-    name: Name | None = None
-    tags: Tags = []
-    start: StrictBool = False
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The changed values without the budget."""
+        return {name: value for name, value in self.values.items() if name != "total_timesteps"}
 
 
 class RunConfig(BaseModel):
-    """Everything a worker needs to repeat a run; nothing downstream checks it again."""
+    """Everything a worker needs to reproduce a run; later code doesn't check it again."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -124,23 +56,23 @@ class RunConfig(BaseModel):
     preset: PresetName | None = None
     env_kwargs: dict[str, Any] = {}
     wrappers: Wrappers = Wrappers()
-    engine: EngineWish = "auto"
-    """What was asked for."""
-    engine_used: EngineName = "sb3"
+    engine: EngineChoice = "auto"
+    """The engine that was requested."""
+    engine_used: commands.EngineName = "sb3"
     engine_reason: str | None = None
-    """Why it is this one; unknown of runs of earlier versions."""
+    """Why this engine is used; None for runs of earlier versions."""
     stop_when_solved: bool = False
     evaluate_every: int | None = None
     reward_code: str | None = None
     env_code: str | None = None
-    """The file of an environment that a person wrote, as it was when the run was made."""
+    """The code of a custom environment at the time when the run was created."""
     init_from: str | None = None
     changes: tuple[AppliedChange, ...] = ()
-    """What was changed while it trained, oldest first."""
+    """The live changes, oldest first."""
 
     @classmethod
     def from_request(cls, request: RunRequest) -> Self:
-        """Fill in the defaults and check what belongs together.
+        """Fill in the defaults and check the combination of values.
 
         Raises:
             InputError: if the environment, the algorithm or a value can't be used.
@@ -154,7 +86,7 @@ class RunConfig(BaseModel):
         total = request.total_timesteps or preset.total_timesteps
         _check_evaluations(request, total)
         hyperparameters = _hyperparameters(request, algorithm, environment, preset)
-        why_not = why_not_fast(algorithm.id, hyperparameters, environment.observation_kind)
+        why_not = why_not_fast(algorithm, hyperparameters, environment.observation_kind)
         _check_engine(request, why_not)
         config = cls(
             env_id=environment.id,
@@ -181,20 +113,21 @@ class RunConfig(BaseModel):
 
     @property
     def environment(self) -> EnvSpec:
-        """What is known of the environment, with these options."""
+        """The spec of the environment with these options."""
         return environment_of_run(self.env_id, self.env_kwargs)
 
     def setup(self) -> commands.Setup:
-        """Return what a worker needs to make the environment and the model."""
+        """Return what a worker needs to create the environment and the model."""
+        algorithm = get_algorithm(self.algorithm)
         layers = self.hyperparameters.get("net_arch")
+        plain = {n: v for n, v in self.hyperparameters.items() if not isinstance(v, dict)}
+        of_policy = {one.name for one in algorithm.hyperparameters if one.group is Group.NETWORK}
         return commands.Setup(
             env_id=self.env_id,
             algorithm=self.algorithm,
-            hyperparameters={
-                name: value
-                for name, value in self.hyperparameters.items()
-                if not isinstance(value, dict)
-            },
+            masks_actions=algorithm.masks_actions,
+            hyperparameters={n: v for n, v in plain.items() if n not in of_policy},
+            policy={n: v for n, v in plain.items() if n in of_policy},
             networks=layers if isinstance(layers, dict) else {},
             env_kwargs=self.env_kwargs,
             env_code=self.env_code,
@@ -203,7 +136,7 @@ class RunConfig(BaseModel):
         )
 
     def job(self) -> commands.Train:
-        """Return the order to train from the beginning."""
+        """Return the job to train from the beginning."""
         threshold = self.environment.solved_threshold
         return commands.Train(
             setup=self.setup(),
@@ -217,25 +150,18 @@ class RunConfig(BaseModel):
 
     @property
     def reward(self) -> commands.Reward | None:
-        """Return the reward that somebody wrote, as workers take it, if there is one."""
+        """The custom reward in the form that workers use, if there is one."""
         if self.reward_code is None:
             return None
         components = tuple(component.attribute for component in self.environment.observed)
         return commands.Reward(code=self.reward_code, components=components)
 
     def all_changes(self) -> tuple[messages.Change, ...]:
-        """Return what was changed so far, but for the budget, in the order of the asking.
+        """Return all changes so far without the budget, oldest first.
 
-        Applied once more, what a checkpoint knows already stays as it is.
+        Reapplying changes that a checkpoint already contains has no effect.
         """
-        return tuple(
-            messages.Change(
-                learning_rate=change.learning_rate,
-                ent_coef=change.ent_coef,
-                clip_range=change.clip_range,
-            )
-            for change in self.changes
-        )
+        return tuple(messages.Change(**change.hyperparameters) for change in self.changes)
 
 
 def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
@@ -278,9 +204,10 @@ def _check_engine(request: RunRequest, why_not_fast: str | None) -> None:
 def _check_simulator(config: RunConfig) -> None:
     if config.wrappers.simulator != "envpool":
         return
-    usual = config.environment.check_kwargs({})
-    changed = {name: value for name, value in config.env_kwargs.items() if value != usual[name]}
-    why_not = why_no_envpool(config.env_id, changed, config.wrappers, config.algorithm)
+    defaults = config.environment.check_kwargs({})
+    changed = {name: value for name, value in config.env_kwargs.items() if value != defaults[name]}
+    masks = get_algorithm(config.algorithm).masks_actions
+    why_not = why_no_envpool(config.env_id, changed, config.wrappers, masks_actions=masks)
     if why_not is not None:
         raise InputError(
             f"wrappers.simulator can't be envpool: {why_not}. Use gymnasium.",
@@ -291,8 +218,7 @@ def _check_simulator(config: RunConfig) -> None:
 def _check_solvable(request: RunRequest, environment: EnvSpec) -> None:
     if request.stop_when_solved and environment.solved_threshold is None:
         raise InputError(
-            f"{environment.id} has no score from which it counts as solved. "
-            "Switch stop_when_solved off.",
+            f"{environment.id} has no solved threshold. Switch stop_when_solved off.",
             field="stop_when_solved",
         )
 
@@ -316,7 +242,7 @@ def _hyperparameters(
     try:
         return algorithm.complete(given)
     except InputError as error:
-        # The short form is the field that the person wrote.
+        # The user wrote the short form of this field.
         if error.field == "hyperparameters.learning_rate":
             error.field = "learning_rate"
         raise

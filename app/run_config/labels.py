@@ -1,17 +1,17 @@
-"""What people write on runs: names, notes, tags, and that one is put away."""
+"""What users set on runs at any time: name, notes, tags, archived."""
 
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-from app.core.errors import InputError
-from app.run_config.config import Name, Tags
+from app.core import InputError
+from app.run_config.request import Name, Tags
 
 MAX_NOTES = 65_536
 
 
 class RunLabels(BaseModel):
-    """What may be written on a run at any time; None leaves it as it is."""
+    """Labels of a run; None leaves one unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -21,7 +21,7 @@ class RunLabels(BaseModel):
     archived: StrictBool | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return what is to be written, by the names of its columns.
+        """Return the values to store by column name.
 
         Raises:
             InputError: if the name is empty.

@@ -1,35 +1,32 @@
-"""What may be expected of a run: what its preset reached when it was measured."""
+"""The scores to expect of a run: those measured for its preset."""
 
-from app.catalog.presets.catalogue import expectation
-from app.catalog.presets.spec import PresetName
-from app.core.errors import InputError
-from app.run_config.config import RunConfig, RunRequest
-from storage.records.runs import JsonObject
+from app.catalog.presets import expectation
+from app.core import InputError
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 
-_DECISIVE = (
+_DECISIVE_FIELDS = (
     *("total_timesteps", "n_envs", "hyperparameters", "wrappers", "env_kwargs", "init_from"),
     "reward_code",
 )
-"""What must be as the preset has it, or its measured scores say nothing about the run."""
+"""Fields that must equal those of the preset for its measured scores to apply to a run."""
 
 
-def promised_scores(config: JsonObject) -> tuple[float, float] | None:
-    """Return the lowest and the highest score of a run's preset, if it has one and kept to it."""
-    if config.get("preset") is None:
+def expected_scores(config: RunConfig) -> tuple[float, float] | None:
+    """Return the lowest and highest score of the preset that a run matches, if any."""
+    if config.preset is None:
         return None
-    name = PresetName(config["preset"])
-    known = expectation(config["env_id"], config["algorithm"], name)
-    if known is None or not _keeps_to_it(config, name):
+    known = expectation(config.env_id, config.algorithm, config.preset)
+    if known is None or not _matches_preset(config):
         return None
     return min(known.scores), max(known.scores)
 
 
-def _keeps_to_it(config: JsonObject, name: PresetName) -> bool:
-    request = RunRequest(env_id=config["env_id"], algorithm=config["algorithm"], preset=name)
+def _matches_preset(config: RunConfig) -> bool:
+    request = RunRequest(env_id=config.env_id, algorithm=config.algorithm, preset=config.preset)
     try:
         preset = RunConfig.from_request(request)
-        run = RunConfig.model_validate(config)
-    except (InputError, ValueError):
-        # Written by another version.
+    except InputError:
+        # A run of a version with other presets, or an environment that isn't installed here.
         return False
-    return all(getattr(run, field) == getattr(preset, field) for field in _DECISIVE)
+    return all(getattr(config, field) == getattr(preset, field) for field in _DECISIVE_FIELDS)

@@ -1,25 +1,57 @@
-"""One request, several seeds."""
+"""Expand requests to single runs: one, or with `seeds` a seed group."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
 
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.core.errors import InputError, short
-from app.run_config.config import MAX_NAME, MAX_SEED, RunRequest
+from app.catalog.algorithms import get_algorithm
+from app.core import InputError, shorten
+from app.run_config.request import MAX_NAME, MAX_SEED, RunRequest
+from storage.records import RunSetKind, RunSetRecord
 
 MAX_SEEDS = 50
 
 
+def each_run(
+    requests: Sequence[RunRequest], owner: str | None
+) -> Iterator[tuple[RunRequest, RunSetRecord | None]]:
+    """Yield the request of every single run with its set, None if it is in none.
+
+    Raises:
+        InputError: if `seeds` is neither a number of runs nor a list of seeds.
+    """
+    for request in requests:
+        if request.seeds is None:
+            yield request, None
+            continue
+        singles = list(one_request_per_seed(request))
+        run_set = RunSetRecord(
+            id=uuid4().hex,
+            kind=RunSetKind.SEEDS,
+            name=_title(request),
+            spec={"seeds": [single.seed for single in singles]},
+            created_at=datetime.now(UTC),
+            owner=owner,
+        )
+        yield from ((single, run_set) for single in singles)
+
+
 def one_request_per_seed(request: RunRequest) -> Iterator[RunRequest]:
-    """Yield the request of each run of a group.
+    """Yield the request of each run of a seed group.
 
     Raises:
         InputError: if `seeds` is neither a number of runs nor a list of seeds.
     """
     for seed in _seeds(request):
-        title = request.name or f"{get_algorithm(request.algorithm).id} on {request.env_id}"
-        name = f"{title[: MAX_NAME - 20]}, seed {seed}"
+        name = f"{_title(request)}, seed {seed}"
         yield request.model_copy(update={"seeds": None, "seed": seed, "name": name})
+
+
+def _title(request: RunRequest) -> str:
+    """Return the common prefix of the names of a set's runs."""
+    title = request.name or f"{get_algorithm(request.algorithm).id} on {request.env_id}"
+    return title[: MAX_NAME - 20]
 
 
 def _seeds(request: RunRequest) -> list[int]:
@@ -37,7 +69,7 @@ def _seeds(request: RunRequest) -> list[int]:
             return given
     raise InputError(
         f"seeds must be a number from 1 to {MAX_SEEDS} or a list of different whole numbers from "
-        f"0 to {MAX_SEED:,}, got {short(request.seeds)}.",
+        f"0 to {MAX_SEED:,}, got {shorten(request.seeds)}.",
         field="seeds",
     )
 

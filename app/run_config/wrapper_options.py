@@ -1,32 +1,32 @@
-"""The wrapper options of a run as a person gives them: typed, bounded, explained."""
+"""The wrapper options of a run as user input: types, bounds, descriptions."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.catalog.algorithms.spec import Hyperparameter
-from app.catalog.environments.spec import EnvSpec, ObservationKind
-from app.core.errors import InputError, UnknownFieldError, short
-from app.protocol.wrappers import Wrappers
+from app.catalog.algorithms import Hyperparameter
+from app.catalog.environments import EnvSpec, ObservationKind
+from app.core import InputError, UnknownFieldError, shorten
+from app.protocol import Wrappers
 
 _MAX_RANDOMIZED = 20
 _LARGEST = 1e300
 
-ENGINE = Hyperparameter(
+ENGINE_OPTION = Hyperparameter(
     name="engine",
     type="choice",
     default="auto",
     choices=("auto", "fast", "sb3"),
-    description="What trains: auto takes the fast engine wherever it does the same as SB3.",
+    description="Training engine: auto uses the fast engine wherever it is equivalent to SB3.",
 )
 
-OPTIONS = (
+WRAPPER_OPTIONS = (
     Hyperparameter(
         name="simulator",
         type="choice",
         default="gymnasium",
         choices=("gymnasium", "envpool"),
-        description="EnvPool steps some environments faster, on several cores where that pays. "
-        "Needs its extra; a resumed run begins new episodes. Training only.",
+        description="EnvPool steps some environments faster, on several cores where that helps. "
+        "Needs its extra; a resumed run starts new episodes. Training only.",
     ),
     Hyperparameter(
         name="frame_stack",
@@ -34,19 +34,23 @@ OPTIONS = (
         default=1,
         min=1,
         max=16,
-        description="How many past observations are seen together.",
+        description="Number of observations stacked into one.",
     ),
     Hyperparameter(
         name="normalize_observation",
         type="bool",
         default=False,
-        description="Scale observations to mean 0 and deviation 1, by what was seen so far.",
+        description=(
+            "Normalize observations to mean 0 and standard deviation 1 by running statistics."
+        ),
     ),
     Hyperparameter(
         name="normalize_reward",
         type="bool",
         default=False,
-        description="Scale rewards by how much returns vary; the reported ones stay untouched.",
+        description=(
+            "Normalize rewards by the running deviation of returns; reported rewards are unchanged."
+        ),
     ),
     Hyperparameter(
         name="time_limit",
@@ -55,7 +59,7 @@ OPTIONS = (
         min=1,
         max=1_000_000,
         nullable=True,
-        description="Cut episodes after so many steps; null: as the environment does.",
+        description="Truncate episodes after this many steps; null: the environment's own limit.",
     ),
     Hyperparameter(
         name="frame_skip",
@@ -63,7 +67,7 @@ OPTIONS = (
         default=1,
         min=1,
         max=16,
-        description="Do each action so many times.",
+        description="Repeat each action this many times.",
     ),
     Hyperparameter(
         name="sticky_actions",
@@ -71,8 +75,7 @@ OPTIONS = (
         default=0.0,
         min=0.0,
         max=0.95,
-        description="How often the last action is repeated instead of the chosen one. Training "
-        "only.",
+        description="Probability that the last action is repeated instead. Training only.",
     ),
     Hyperparameter(
         name="observation_noise",
@@ -80,7 +83,7 @@ OPTIONS = (
         default=0.0,
         min=0.0,
         max=100.0,
-        description="Deviation of the noise on every observed number. Training only.",
+        description="Standard deviation of the noise on observations. Training only.",
     ),
     Hyperparameter(
         name="action_noise",
@@ -88,19 +91,21 @@ OPTIONS = (
         default=0.0,
         min=0.0,
         max=10.0,
-        description="Deviation of the noise on continuous actions, or how often a discrete one "
-        "is replaced. Training only.",
+        description=(
+            "Standard deviation of the noise on continuous actions, or probability that a "
+            "discrete one is replaced. Training only."
+        ),
     ),
 )
 
 
 def read_wrappers(given: Mapping[str, Any], environment: EnvSpec) -> Wrappers:
-    """Check the options of a run.
+    """Check the wrapper options of a run.
 
     Raises:
         InputError: if one is unknown, out of bounds, or doesn't fit the environment.
     """
-    known = {option.name: option for option in OPTIONS}
+    known = {option.name: option for option in WRAPPER_OPTIONS}
     for name in given:
         if name not in known and name != "randomize":
             raise UnknownFieldError(f"wrappers.{name}")
@@ -120,7 +125,7 @@ def _ranges(given: object) -> dict[str, tuple[float, float]]:
     if not isinstance(given, Mapping) or len(given) > _MAX_RANDOMIZED:
         raise InputError(
             'wrappers.randomize must be an object such as {"gravity": [8.0, 12.0]} with at most '
-            f"{_MAX_RANDOMIZED} names, got {short(given)}.",
+            f"{_MAX_RANDOMIZED} names, got {shorten(given)}.",
             field="wrappers.randomize",
         )
     return {str(name): _range(str(name), bounds) for name, bounds in given.items()}
@@ -129,12 +134,12 @@ def _ranges(given: object) -> dict[str, tuple[float, float]]:
 def _range(name: str, bounds: object) -> tuple[float, float]:
     field = f"wrappers.randomize.{name[:80]}"
     if not name.isidentifier() or name.startswith("_"):
-        raise InputError(f"{name[:80]!r} is no name of an attribute.", field=field)
+        raise InputError(f"{name[:80]!r} is not an attribute name.", field=field)
     match bounds:
         case [int() | float() as low, int() | float() as high] if _is_range(low, high):
             return float(low), float(high)
     raise InputError(
-        f"{field} must be a range [lowest, highest], got {short(bounds)}.", field=field
+        f"{field} must be a range [lowest, highest], got {shorten(bounds)}.", field=field
     )
 
 
@@ -148,13 +153,14 @@ _NEEDS = {
     "normalize_observation": (ObservationKind.BOX,),
     "observation_noise": (ObservationKind.BOX,),
 }
-"""Which kinds of observations an option can work on."""
+"""The kinds of observations that an option supports."""
 
 
 def _check_fits(wrappers: Wrappers, environment: EnvSpec) -> None:
     if wrappers.action_noise > 1 and environment.n_actions is not None:
         raise InputError(
-            "wrappers.action_noise is how often a discrete action is replaced: from 0 to 1, "
+            "wrappers.action_noise is the probability that a discrete action is replaced: from 0 "
+            "to 1, "
             f"got {wrappers.action_noise:g}.",
             field="wrappers.action_noise",
         )

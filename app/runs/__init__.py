@@ -1,1 +1,37 @@
-"""The trusted side of a run: configuration, queue, workers and what they report."""
+"""The trusted side of runs: configuration, queue, workers and their reports."""
+
+from app.runs.branching import BranchRequest, branch_request, make_branch
+from app.runs.groups import (
+    GroupPoint,
+    GroupStatistics,
+    group_name,
+    group_statistics,
+    iqm_with_interval,
+)
+from app.runs.policies import check_code, check_has_policy, load_policy
+from app.runs.service import RunService
+from app.runs.services import RunServices
+from app.runs.stored_policies import BEST, NEWEST, PolicyAddress, Which, read_policy
+from app.runs.trash import UNDO_WITHIN_S
+
+__all__ = [
+    "BEST",
+    "NEWEST",
+    "UNDO_WITHIN_S",
+    "BranchRequest",
+    "GroupPoint",
+    "GroupStatistics",
+    "PolicyAddress",
+    "RunService",
+    "RunServices",
+    "Which",
+    "branch_request",
+    "check_code",
+    "check_has_policy",
+    "group_name",
+    "group_statistics",
+    "iqm_with_interval",
+    "load_policy",
+    "make_branch",
+    "read_policy",
+]

@@ -1,61 +1,77 @@
-"""Go on from a run with another reward, as a run of its own."""
+"""Branch a run: a new run starts from its policy with another reward."""
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from app.run_config.config import MAX_NAME, MAX_TIMESTEPS, Name, RewardCode, RunRequest, WholeNumber
-from app.run_config.derive import derive
-from app.runs.policies import take_policy
+from app.run_config import (
+    MAX_NAME,
+    MAX_TIMESTEPS,
+    Name,
+    RewardCode,
+    RunRequest,
+    WholeNumber,
+    config_of,
+    derive,
+)
+from app.runs.policies import load_policy
 from app.runs.service import RunService
-from storage.records.runs import RunRecord
+from storage.records import Allowance, RunRecord, VisibleRun
 
 _SUFFIX = " (other reward)"
 
 
 class BranchRequest(BaseModel):
-    """What is to be different about a run that goes on from another."""
+    """What a branch changes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reward_code: RewardCode | None
-    """The reward to learn from; null: the environment's own."""
+    """The custom reward to train on; null: the environment's own reward."""
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
-    """Its budget; null: what was left of the other run's, or all of it once more."""
+    """The budget; null: what is left of the parent's, or all of it if nothing is left."""
     name: Name | None = None
     start: StrictBool = False
 
 
-def branch_request(run: RunRecord, wish: BranchRequest) -> RunRequest:
-    """Return the request for a run that is like another but for what is wished."""
+def branch_request(run: RunRecord, changes: BranchRequest) -> RunRequest:
+    """Return the request for a run like another one, except for these changes."""
     left = run.total_timesteps - run.progress.timesteps
-    changes = {
-        "reward_code": wish.reward_code,
-        "total_timesteps": wish.total_timesteps or (left if left > 0 else run.total_timesteps),
+    values = {
+        "reward_code": changes.reward_code,
+        "total_timesteps": changes.total_timesteps or (left if left > 0 else run.total_timesteps),
         "init_from": run.id,
-        "name": wish.name or run.name[: MAX_NAME - len(_SUFFIX)] + _SUFFIX,
+        "name": changes.name or run.name[: MAX_NAME - len(_SUFFIX)] + _SUFFIX,
         "tags": list(run.tags),
-        "start": wish.start,
+        "start": changes.start,
     }
-    return derive(run.config, changes)
+    return derive(config_of(run), values)
 
 
 async def make_branch(
-    trainer: RunService, run: RunRecord, request: RunRequest, *, owner: str | None, tells: bool
+    runs: RunService,
+    run: VisibleRun,
+    request: RunRequest,
+    allowance: Allowance,
+    *,
+    is_logged: bool,
 ) -> RunRecord:
-    """Make a run that begins with the newest policy of another; `tells`: also in that one's log.
+    """Create a run that starts from the newest policy of another one.
+
+    `is_logged`: add an event to the log of the parent, too.
 
     Raises:
-        WrongStateError: if that has no policy yet.
-        InputError: if the reward can't be used. Nothing is left behind.
+        WrongStateError: if the parent has no policy yet.
+        InputError: if the reward can't be used; then nothing is created.
     """
-    policy = await take_policy(trainer, run, None, doing="be branched")
+    unchecked = runs.unchecked
+    policy = await load_policy(unchecked, run, None, doing="be branched")
     step = policy.timesteps or 0
-    made = await trainer.create(request, owner=owner, policy=policy.weights)
-    reward = "another reward function" if request.reward_code else "the environment's own reward"
+    (made,) = await runs.create(allowance, request, policy=policy.weights)
+    reward = "another custom reward" if request.reward_code else "the environment's own reward"
     data = {"parent": run.id, "timesteps": step, "changed": ["reward_code"]}
-    message = f"A branch of run {run.id} from step {step:,} on, with {reward}."
-    await trainer.tell(made.id, "branched", message, data=data)
-    if tells:
-        message = f"Run {made.id} goes on from step {step:,} with {reward}."
+    message = f"Branch of run {run.id} from step {step:,}, with {reward}."
+    await unchecked.add_event(made.id, "branched", message, data=data)
+    if is_logged:
+        message = f"Run {made.id} continues from step {step:,} with {reward}."
         data = {"child": made.id, "timesteps": step}
-        await trainer.tell(run.id, "branch_made", message, data=data)
-    return await trainer.get(made.id)
+        await unchecked.add_event(run.id, "branch_made", message, data=data)
+    return await unchecked.get(made.id)

@@ -1,27 +1,25 @@
-"""Make runs of what a person asked for: in the database, on disk and in the log, or not at all."""
+"""Create runs from requests: in the database, on disk and in the event log, or not at all."""
 
 import asyncio
 import logging
 from typing import Any
 
-from app.core.errors import InputError
-from app.core.storage_thread import StorageThread
-from app.discovery.environment_finder import EnvironmentFinder
-from app.run_config.config import RunConfig, RunRequest
-from app.runs.state.journal import Journal
+from app.core import InputError, StorageThread
+from app.discovery import EnvironmentFinder
+from app.run_config import RunConfig, RunRequest, config_of
+from app.runs.state import Journal
 from app.runs.stored_policies import PolicyAddress, read_policy
 from app.runs.transfer import check_transfer
-from storage.database import runs
-from storage.database.database import in_one_step
-from storage.errors import RunNotFoundError
-from storage.files.lab_folder import LabFolder
-from storage.records.runs import EventLevel, RunRecord
+from storage import RunNotFoundError
+from storage.database import run_sets, runs, transaction
+from storage.files import LabFolder
+from storage.records import EventLevel, RunRecord, RunSetRecord
 
 _log = logging.getLogger(__name__)
 
 
 class Creation:
-    """Knows what a new run needs before it can wait for a worker."""
+    """Prepares everything that a new run needs before it can be queued."""
 
     def __init__(
         self,
@@ -39,14 +37,14 @@ class Creation:
         self,
         request: RunRequest,
         *,
-        group_id: str | None = None,
+        run_set: RunSetRecord | None = None,
         owner: str | None = None,
         policy: bytes | None = None,
     ) -> RunRecord:
-        """Make a run; it waits until it is started. `policy` is what `init_from` has right now.
+        """Create a run, in `run_set` if given; `policy` is the current policy of `init_from`.
 
         Raises:
-            InputError: if something in the request can't be used. Nothing is left behind.
+            InputError: if something in the request can't be used; then nothing is created.
         """
         await self._environments.find(request.env_id, request.env_kwargs)
         config = await _configure(request)
@@ -57,12 +55,12 @@ class Creation:
                 _add_run,
                 self._folder,
                 policy,
+                run_set,
                 name=(request.name or "").strip() or f"{config.algorithm} on {config.env_id}",
                 env_id=config.env_id,
                 algorithm=config.algorithm,
                 config=config.model_dump(),
                 tags=request.tags,
-                group_id=group_id,
                 owner=owner,
                 parent=config.init_from and PolicyAddress.parse(config.init_from).run_id,
             )
@@ -70,36 +68,36 @@ class Creation:
             reason = error.strerror or type(error).__name__
             raise InputError(f"The runs folder can't be written: {reason}.") from error
         _log.info("Run %s created", run.id)
-        await self._tell(run, request, config)
+        await self._write_events(run, request, config)
         return self._journal.announce(run)
 
-    async def _tell(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
-        await self._journal.tell(run.id, "created", _describe(config))
+    async def _write_events(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
+        await self._journal.add_event(run.id, "created", _describe(config))
         if request.env_id != config.env_id:
             message = f"{request.env_id} is an earlier version; the run uses {config.env_id}."
-            await self._journal.tell(run.id, "environment_mapped", message)
+            await self._journal.add_event(run.id, "environment_mapped", message)
         if config.init_from is not None:
-            message = f"It begins with the policy of run {config.init_from}."
-            await self._journal.tell(run.id, "transferred", message)
+            message = f"Starts with the policy of run {config.init_from}."
+            await self._journal.add_event(run.id, "transferred", message)
         if config.reward_code is not None:
             message = (
-                "It learns from a reward function of its own (reward.py). Mean reward, solved, "
-                "evaluations and the live view keep to the environment's reward."
+                "Trains on a custom reward (reward.py). Mean reward, solved, evaluations and the "
+                "live view use the environment's reward."
             )
-            await self._journal.tell(run.id, "reward_written", message)
+            await self._journal.add_event(run.id, "reward_written", message)
         if config.total_timesteps <= (starts := _learning_starts(config)):
             message = (
-                f"It never learns: learning_starts is {starts:,}, and the budget "
+                f"Learning never starts: learning_starts is {starts:,}, and the budget "
                 f"{config.total_timesteps:,} steps."
             )
-            await self._journal.tell(run.id, "never_learns", message, level=EventLevel.WARNING)
+            await self._journal.add_event(run.id, "never_learns", message, level=EventLevel.WARNING)
         if off := config.wrappers.disturbances:
             words = ", ".join(name.replace("_", " ") for name in off)
-            message = f"Evaluations and the live view leave out: {words}."
-            await self._journal.tell(run.id, "evaluation_differs", message)
+            message = f"Evaluations and the live view disable: {words}."
+            await self._journal.add_event(run.id, "evaluation_differs", message)
 
     async def _policy_of(self, config: RunConfig) -> bytes | None:
-        """Return the policy that a run begins with, if it begins with another run's."""
+        """Return the policy that a run starts from, None if it starts from scratch."""
         if config.init_from is None:
             return None
         address = PolicyAddress.parse(config.init_from)
@@ -107,27 +105,31 @@ class Creation:
             source = await self._storage(runs.get_run, address.run_id)
         except RunNotFoundError as error:
             raise InputError(str(error), field="init_from") from None
-        check_transfer(config, RunConfig.model_validate(source.config))
+        check_transfer(config, config_of(source))
         folder = self._folder.run(source.id)
         found = await asyncio.to_thread(read_policy, folder, address.which, field="init_from")
         if found is None:
-            raise InputError("The run to begin from has no policy yet.", field="init_from")
+            raise InputError("The run to start from has no policy yet.", field="init_from")
         return found.weights
 
 
 async def _configure(request: RunRequest) -> RunConfig:
     if request.reward_code is None:
         return RunConfig.from_request(request)
-    # Reading somebody's code may take longer than the event loop has.
+    # Parsing a user's code may take too long for the event loop.
     return await asyncio.to_thread(RunConfig.from_request, request)
 
 
-def _add_run(folder: LabFolder, policy: bytes | None, **values: Any) -> RunRecord:
-    """Add a run to the database and to the disk, or to neither."""
+def _add_run(
+    folder: LabFolder, policy: bytes | None, run_set: RunSetRecord | None, **values: Any
+) -> RunRecord:
+    """Add a run, and the set if it is the first of one, to database and disk, or to neither."""
     run = None
     try:
-        with in_one_step():
-            run = runs.create_run(**values)
+        with transaction():
+            if run_set is not None:
+                run_sets.add_run_set(run_set)
+            run = runs.create_run(**values, group_id=run_set and run_set.id)
             folder.run(run.id).create(run.config, policy)
     except BaseException:
         if run is not None:

@@ -1,5 +1,6 @@
-"""What several seeds say together: one curve with its uncertainty, and numbers that hold."""
+"""Aggregate the runs of a seed group: one curve with its uncertainty, and robust statistics."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -7,31 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from app.statistics.bands import band
-from app.statistics.estimators import Array, bootstrap_interval, interquartile_mean
-from storage.records.runs import JsonObject
+from app.statistics import Array, band, bootstrap_interval, interquartile_mean
+from storage.records import JsonObject, RunRecord
 
 GROUP_METRICS = ("timesteps", "mean_reward")
-"""What of each line a curve is made of."""
+"""The metrics that a curve needs."""
 
 _GRID = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPoint:
-    """What the group had reached at some step; low and high are a 95 % interval."""
+    """The score of the group at some step; low and high are a 95 % interval."""
 
     timesteps: int
     iqm: float
     low: float
     high: float
     seeds: int
-    """How many of its runs had come that far."""
+    """Number of runs that had reached this step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatistics:
-    """The last mean reward of each run, taken together."""
+    """Statistics over the last mean reward of each run."""
 
     seeds: int
     mean: float
@@ -46,31 +46,31 @@ class GroupStatistics:
 def group_curve(histories: Sequence[Sequence[JsonObject]]) -> list[GroupPoint]:
     """Return the interquartile mean over seeds on a common grid of steps, with a bootstrap band.
 
-    Each run counts with its last mean reward before a grid point, and only as far as it has come.
+    Each run contributes its last mean reward before a grid point, up to its own last step.
     """
     series = [one for one in map(_steps_and_values, histories) if one is not None]
     if not series:
         return []
     first = max(steps[0] for steps, _ in series)
     last = max(steps[-1] for steps, _ in series)
-    together = band(series, np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float))
+    aggregate = band(series, np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float))
     return [
         GroupPoint(
             timesteps=int(step), iqm=round(iqm, 4), low=round(low, 4), high=round(high, 4), seeds=n
         )
         for step, iqm, low, high, n in zip(
-            together.grid.tolist(),
-            together.middle.tolist(),
-            together.low.tolist(),
-            together.high.tolist(),
-            together.seeds,
+            aggregate.grid.tolist(),
+            aggregate.middle.tolist(),
+            aggregate.low.tolist(),
+            aggregate.high.tolist(),
+            aggregate.seeds,
             strict=True,
         )
     ]
 
 
 def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | None:
-    """Return what the newest values of the runs come to, or None before there is any."""
+    """Return statistics over the newest values of the runs, None before there are any."""
     found = [one["mean_reward"] for one in latest if one.get("mean_reward") is not None]
     if not found:
         return None
@@ -88,8 +88,13 @@ def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | N
     )
 
 
+def group_name(members: Sequence[RunRecord]) -> str:
+    """Return the name of a group: that of its first run without the seed."""
+    return re.sub(r", seed \d+$", "", members[0].name)
+
+
 @lru_cache(maxsize=512)
-def typical(scores: tuple[float, ...]) -> tuple[float, float, float]:
+def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, float, float]:
     """Return the interquartile mean of some runs' scores and its 95 % interval."""
     found = np.array(scores, dtype=np.float64)
     low, high = bootstrap_interval(interquartile_mean, found)

@@ -1,12 +1,11 @@
-"""The policies of a run that lie on disk, found by their address."""
+"""Find the stored policies of a run by their address."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.errors import InputError, short
+from app.core import InputError, shorten
 from app.protocol import messages
-from storage.files.fork_files import ForkFiles
-from storage.files.run_folder import RunFolder
+from storage.files import RunFolder, SnapshotFiles
 
 BEST = "best"
 """The policy with the best periodic evaluation."""
@@ -28,7 +27,7 @@ class PolicyAddress:
 
     @classmethod
     def parse(cls, text: str) -> "PolicyAddress":
-        """Read an address; whether there is such a policy, only its run knows."""
+        """Read an address; whether there is such a policy is not checked."""
         run_id, _, which = text.partition("@")
         if which in {"", NEWEST}:
             return cls(run_id, None)
@@ -38,22 +37,22 @@ class PolicyAddress:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The weights and normalisation of a policy; only workers open them."""
+    """The weights and normalization of a policy; only workers open them."""
 
     weights: bytes
     timesteps: int | None
 
     @property
     def frame(self) -> bytes:
-        """The policy as a worker takes it."""
+        """The policy as a pipe frame for a worker."""
         return messages.encode_weights(self.weights, timesteps=self.timesteps or 0)
 
 
 def find_policy(folder: RunFolder, which: Which, *, field: str) -> tuple[Path, int | None] | None:
-    """Return where a policy lies and its step; None if the run has none at all yet.
+    """Return the path of a policy and its step; None if the run has no policy yet.
 
     Raises:
-        InputError: if it has others, but not this one; `field` is what was asked for.
+        InputError: if it has others, but not this one; `field` names the field of the request.
     """
     if which is None:
         return folder.newest_policy()
@@ -69,16 +68,16 @@ def find_policy(folder: RunFolder, which: Which, *, field: str) -> tuple[Path, i
             f"It has policies of these steps: {steps}.",
             field=field,
         )
-    called = "The policy to begin with" if field == "init_from" else field
+    name = "The policy to start with" if field == "init_from" else field
     raise InputError(
-        f"{called} must be best or a step of which run {folder.path.name} has one ({steps}), "
-        f"got {short(which)}.",
+        f"{name} must be best or a step of which run {folder.path.name} has one ({steps}), "
+        f"got {shorten(which)}.",
         field=field,
     )
 
 
 def read_policy(folder: RunFolder, which: Which, *, field: str) -> Policy | None:
-    """Return a policy; None if the run has none at all yet.
+    """Return a policy; None if the run has no policy yet.
 
     Raises:
         InputError: as `find_policy`.
@@ -90,13 +89,13 @@ def read_policy(folder: RunFolder, which: Which, *, field: str) -> Policy | None
         try:
             return Policy(path.read_bytes(), timesteps)
         except FileNotFoundError:
-            # The run trains, and this checkpoint just made room for a newer one.
+            # The run trains, and a newer checkpoint has just replaced this one.
             continue
     return None
 
 
 def _stored(folder: RunFolder) -> dict[int, Path]:
-    """Return the policies of checkpoints, and of moments just before a live change."""
-    forks = ForkFiles(folder.forks_path)
-    kept = {step: forks.policy_path(step) for step in forks.steps()}
-    return kept | {file.timesteps: file.policy for file in folder.checkpoints}
+    """Return the policies of checkpoints, and the snapshots taken before live changes."""
+    files = SnapshotFiles(folder.snapshots_path)
+    snapshots = {step: files.policy_path(step) for step in files.steps()}
+    return snapshots | {file.timesteps: file.policy for file in folder.checkpoints}

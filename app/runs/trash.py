@@ -1,18 +1,17 @@
-"""Deleted runs, which can be brought back for ten seconds."""
+"""Deleted runs, which can be restored for ten seconds."""
 
 import asyncio
 
-from app.core.storage_thread import StorageThread
-from app.core.tasks import Tasks
+from app.core import StorageThread, Tasks
 from storage.database import runs
-from storage.files.lab_folder import LabFolder
-from storage.records.runs import RunRecord
+from storage.files import LabFolder
+from storage.records import RunRecord
 
 UNDO_WITHIN_S = 10.0
 
 
 class Trash:
-    """Takes runs away at once and for good a little later."""
+    """Hides runs at once and erases them later."""
 
     def __init__(self, folder: LabFolder, storage: StorageThread) -> None:
         self._folder = folder
@@ -21,22 +20,22 @@ class Trash:
         self._erasing: dict[str, asyncio.Task[None]] = {}
 
     async def empty(self) -> None:
-        """Erase what an earlier server left."""
+        """Erase the deleted runs that an earlier server left."""
         for run_id in await self._storage(runs.hidden_runs):
             await self._erase(run_id)
 
     async def put(self, run_id: str) -> None:
-        """Take a run and its files away.
+        """Hide a run and move its files to the trash.
 
         Raises:
             WrongStateError: while it is active.
         """
         await self._storage(runs.hide_run, run_id)
-        await asyncio.to_thread(self._folder.set_aside, run_id)
+        await asyncio.to_thread(self._folder.move_to_trash, run_id)
         self._erasing[run_id] = self._tasks.start(self._erase_later(run_id), name="erase a run")
 
-    async def take_back(self, run_id: str) -> RunRecord:
-        """Bring a run and its files back.
+    async def restore(self, run_id: str) -> RunRecord:
+        """Restore a run and its files.
 
         Raises:
             RunNotFoundError: if the ten seconds are over.
@@ -44,11 +43,11 @@ class Trash:
         if (erasing := self._erasing.pop(run_id, None)) is not None:
             erasing.cancel()
         run = await self._storage(runs.restore_run, run_id)
-        await asyncio.to_thread(self._folder.take_back, run_id)
+        await asyncio.to_thread(self._folder.restore_from_trash, run_id)
         return run
 
     async def close(self) -> None:
-        """Leave what is in it for the next start."""
+        """Leave the rest for the next start of the server."""
         await self._tasks.cancel()
 
     async def _erase_later(self, run_id: str) -> None:
@@ -57,6 +56,6 @@ class Trash:
         await self._erase(run_id)
 
     async def _erase(self, run_id: str) -> None:
-        # Only what is gone from the database goes from the disk: it may have been brought back.
+        # Files are erased only if the database erased the run: it may have been restored.
         if await self._storage(runs.erase_run, run_id):
             await asyncio.to_thread(self._folder.empty_trash, run_id)

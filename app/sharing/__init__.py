@@ -1,1 +1,1 @@
-"""Take runs along: versions of their models, bundles, exports, the Hugging Face Hub."""
+"""Versions of models, bundles, imports and exports of runs, and the Hugging Face Hub."""

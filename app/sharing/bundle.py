@@ -1,4 +1,4 @@
-"""A run as one file that can be taken along and checked."""
+"""Pack a run into one portable file with checksums."""
 
 import hashlib
 import re
@@ -19,55 +19,55 @@ from app.sharing.manifest import (
     FileEntry,
     Manifest,
     RunEntry,
-    versions_here,
+    current_versions,
 )
-from storage.files.run_folder import RunFolder
-from storage.records.runs import EventRecord, RunRecord
+from storage.files import RunFolder
+from storage.records import EventRecord, RunRecord
 
 _BLOCK = 1 << 18
-_PACKED_ALREADY = (".zip", ".pt", ".mp4", ".gz", ".bin")
-_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_COMPRESSED = (".zip", ".pt", ".mp4", ".gz", ".bin")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def bundle_name(run: RunRecord) -> str:
-    """Return how a bundle's file is called: by the run's name, in letters that every disk takes."""
-    return f"{_UNUSUAL.sub('-', run.name).strip('.-')[:80] or run.id}.rllab.zip"
+    """Return a bundle's file name: the run's name in characters that every file system allows."""
+    return f"{_UNSAFE.sub('-', run.name).strip('.-')[:80] or run.id}.rllab.zip"
 
 
 class Bundle:
-    """Packs a run while it is read, so that it is never held in memory or twice on disk."""
+    """Packs a run as a stream, so that it is never held in memory or stored twice on disk."""
 
     def __init__(self, run: RunRecord, folder: RunFolder, log: Sequence[EventRecord]) -> None:
         self.entries: list[FileEntry] = []
-        """What was packed so far."""
+        """The files packed so far."""
         self._run = run
         self._folder = folder
         self._log = log
-        self._outlet = _Outlet()
+        self._buffer = _ZipBuffer()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the zip piece by piece; reads files and belongs on a thread."""
-        outlet = self._outlet
-        with ExitStack() as held, zipfile.ZipFile(outlet, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, source in _opened(self._folder.portable(), held):
+        """Yield the zip piece by piece; does blocking I/O, so call it on a thread."""
+        buffer = self._buffer
+        with ExitStack() as stack, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, source in _open_files(self._folder.portable(), stack):
                 yield from self._add(archive, name, source)
             self.entries.append(_add_text(archive, EVENTS, [*map(EventEntry.of, self._log)]))
             manifest = Manifest(
                 exported_at=datetime.now(UTC),
                 run=RunEntry.of(self._run),
-                versions=versions_here(),
+                versions=current_versions(),
                 files=self.entries,
             )
             _add_text(archive, MANIFEST, manifest)
-        yield outlet.take()
+        yield buffer.take()
 
     def _add(self, archive: zipfile.ZipFile, name: str, source: IO[bytes]) -> Iterator[bytes]:
         member = zipfile.ZipInfo(name, datetime.now(UTC).timetuple()[:6])
-        is_packed = name.endswith(_PACKED_ALREADY)
+        is_packed = name.endswith(_COMPRESSED)
         member.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
         digest, size = hashlib.sha256(), 0
-        # A run that trains adds lines meanwhile: what is there now is what is packed.
-        left = _whole_lines(source) if name.endswith(".jsonl") else _length(source)
+        # A training run keeps adding lines: pack only what exists now.
+        left = _length_of_whole_lines(source) if name.endswith(".jsonl") else _length(source)
         member.file_size = left
         with source, archive.open(member, "w", force_zip64=left >= zipfile.ZIP64_LIMIT) as copy:
             while left > 0 and (block := source.read(min(_BLOCK, left))):
@@ -75,15 +75,15 @@ class Bundle:
                 size += len(block)
                 digest.update(block)
                 copy.write(block)
-                if self._outlet.is_full:
-                    yield self._outlet.take()
+                if self._buffer.is_full:
+                    yield self._buffer.take()
         self.entries.append(FileEntry(name=name, size=size, sha256=digest.hexdigest()))
 
 
 def write_bundle(
     target: Path, run: RunRecord, folder: RunFolder, log: Sequence[EventRecord]
 ) -> list[str]:
-    """Write a run's files and a manifest as a zip, whole or not at all; return their names."""
+    """Write a run's files and a manifest to a zip atomically; return their names."""
     part = target.with_name(f".{target.name}.{uuid4().hex[:8]}.part")
     bundle = Bundle(run, folder, log)
     try:
@@ -96,8 +96,8 @@ def write_bundle(
     return [MANIFEST, *(entry.name for entry in bundle.entries)]
 
 
-class _Outlet:
-    """Where a zip is written to, and from where it is taken at once."""
+class _ZipBuffer:
+    """A write-only file for `ZipFile` whose content is consumed while it is written."""
 
     def __init__(self) -> None:
         self._written = bytearray()
@@ -111,33 +111,35 @@ class _Outlet:
         return len(content)
 
     def flush(self) -> None:
-        """Do nothing: what was written is there."""
+        """Do nothing: there is no underlying file."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
     def take(self) -> bytes:
         taken, self._written = bytes(self._written), bytearray()
         return taken
 
 
-def _opened(files: Sequence[tuple[str, Path]], held: ExitStack) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open files in turn, those of checkpoints at once: newer ones may take their place."""
+def _open_files(
+    files: Sequence[tuple[str, Path]], stack: ExitStack
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open the files in turn, but all checkpoints up front: newer ones may replace them."""
     early: dict[str, IO[bytes]] = {}
     for name, path in files:
         if name.startswith("checkpoints/"):
             with suppress(FileNotFoundError):
-                early[name] = held.enter_context(path.open("rb"))
-    whole = {name for name in early if _are_whole(Path(name).with_suffix(""), early)}
+                early[name] = stack.enter_context(path.open("rb"))
+    whole = {name for name in early if _is_complete(Path(name).with_suffix(""), early)}
     for name, path in files:
         if name in whole:
             yield name, early[name]
         elif not name.startswith("checkpoints/"):
             with suppress(FileNotFoundError):
-                yield name, held.enter_context(path.open("rb"))
+                yield name, stack.enter_context(path.open("rb"))
 
 
-def _are_whole(stem: Path, early: dict[str, IO[bytes]]) -> bool:
+def _is_complete(stem: Path, early: dict[str, IO[bytes]]) -> bool:
     return all(f"{stem}{suffix}" in early for suffix in (".zip", ".pt", ".json"))
 
 
@@ -147,8 +149,8 @@ def _length(source: IO[bytes]) -> int:
     return length
 
 
-def _whole_lines(source: IO[bytes]) -> int:
-    """Return how many bytes the lines take that were written to their end."""
+def _length_of_whole_lines(source: IO[bytes]) -> int:
+    """Return the length of all complete lines in bytes."""
     length = position = _length(source)
     while position > 0:
         step = min(_BLOCK, position)

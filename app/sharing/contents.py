@@ -1,6 +1,6 @@
-"""Check what was taken out of a bundle, so that nothing else has to doubt it later.
+"""Validate the files of an unpacked bundle, so that other code can trust them.
 
-Models and checkpoints stay closed: workers open them, locked in, as those of any other run.
+Models and checkpoints are not opened here: sandboxed workers open them, as for any other run.
 """
 
 import gzip
@@ -12,37 +12,32 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import ValidationError
 
-from app.analysis.doctor.findings import Findings
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.core.errors import explain
-from app.evaluation.evaluation import Evaluation
-from app.protocol import messages
-from app.protocol.messages import Count, MetricName, Number
-from app.run_config.config import AppliedChange, RunConfig, RunRequest
-from app.run_config.derive import derive
-from app.run_config.live_changes import read_change
+from app.analysis.doctor import Findings
+from app.catalog.algorithms import get_algorithm
+from app.core import input_error
+from app.evaluation import Evaluation
+from app.protocol import Count, MetricName, Number, messages
+from app.run_config import RunConfig, RunRequest, derive, read_change
 from app.sharing.archive import BundleError
 from app.sharing.manifest import EventEntry, Manifest
-from app.workers.video import LARGEST_REPLAY, LARGEST_VIDEO
-from storage.files.checkpoint_files import CheckpointFile
-from storage.files.evaluation_files import EvaluationFiles
-from storage.files.run_folder import RunFolder
+from app.workers import LARGEST_REPLAY, LARGEST_VIDEO
+from storage.files import CheckpointFile, EvaluationFiles, RunFolder
 
 _LONGEST_LINE = 256 << 10
-_MOST_NAMES = 1_000
-_MOST_EVENTS = 20_000
+_MAX_NAMES = 1_000
+_MAX_EVENTS = 20_000
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 _Text = Annotated[str, msgspec.Meta(max_length=200)]
 _Inner = dict[MetricName, Number | dict[MetricName, Number]]
 _LINES = msgspec.json.Decoder(dict[MetricName, Number | bool | _Text | _Inner])
-_EVENTS = msgspec.json.Decoder(Annotated[list[EventEntry], msgspec.Meta(max_length=_MOST_EVENTS)])
+_EVENTS = msgspec.json.Decoder(Annotated[list[EventEntry], msgspec.Meta(max_length=_MAX_EVENTS)])
 _EVALUATIONS = msgspec.json.Decoder(Evaluation)
 _REPLAYS = msgspec.json.Decoder(messages.Replay)
 
 
-class _Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line of metrics must say of itself."""
+class _LineHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields that every line of metrics must have."""
 
     n: Count
     t: _Text
@@ -54,7 +49,7 @@ class _Placed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of a checkpoint."""
+    """The stored facts of a checkpoint."""
 
     timesteps: Count
     lines: Count
@@ -63,13 +58,13 @@ class _Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     pinned: bool = False
 
 
-_PLACES = msgspec.json.Decoder(_Placed)
+_LINE_HEADERS = msgspec.json.Decoder(_LineHeader)
 _FACTS = msgspec.json.Decoder(_Facts)
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a bundle brings into the database, checked."""
+    """The validated contents of a bundle that go into the database."""
 
     config: RunConfig
     events: list[EventEntry]
@@ -78,41 +73,43 @@ class Contents:
 
 
 def read_request(folder: RunFolder) -> tuple[RunConfig, RunRequest]:
-    """Return a bundle's config as its lab kept it, and as somebody would ask for it here.
+    """Return a bundle's config as stored, and the request that would create it here.
 
     Raises:
-        BundleError: if it isn't a config.
+        BundleError: if it isn't a valid config.
     """
     raw = _decode("config.json", folder.config.read_bytes(), dict[str, Any])
     try:
         given = RunConfig.model_validate(raw)
-        return given, derive(raw, {"start": False}, keeps_seed=True)
+        # Take wrappers from the raw file, so that an unknown one is refused and not dropped.
+        changes = {"start": False, "wrappers": raw.get("wrappers", {})}
+        return given, derive(given, changes, keeps_seed=True)
     except ValidationError as error:
-        problem = explain([dict(one) for one in error.errors()])
+        problem = input_error([dict(one) for one in error.errors()])
         raise BundleError(f"config.json: {problem}") from None
 
 
 def check_contents(
     folder: RunFolder, manifest: Manifest, events: bytes, given: RunConfig, request: RunRequest
 ) -> Contents:
-    """Check everything that this process will ever read of a bundle.
+    """Check every file of a bundle that this process will ever read.
 
     Raises:
-        InputError: if something in it can't be used here.
+        InputError: if anything in it can't be used here.
     """
     config = _config(given, request)
     if (manifest.run.env_id, manifest.run.algorithm) != (config.env_id, config.algorithm):
-        raise BundleError("The manifest and config.json speak of different runs.")
+        raise BundleError("The manifest and config.json describe different runs.")
     lines, latest = _check_metrics(folder.metrics)
     _check_checkpoints(folder, manifest, lines)
     _check_evaluations(folder)
-    _check_small_ones(folder)
+    _check_small_files(folder)
     _check_code(folder, config)
     return Contents(config, _check_events(events), latest)
 
 
-def adopt(folder: RunFolder, run_id: str, config: RunConfig) -> None:
-    """Write into the files of a checked bundle whose they are from now on."""
+def assign_to_run(folder: RunFolder, run_id: str, config: RunConfig) -> None:
+    """Rewrite the files of a checked bundle to belong to a new run."""
     folder.save_config(config.model_dump())
     files = EvaluationFiles(folder.evaluations_path)
     for path in folder.evaluations:
@@ -121,29 +118,23 @@ def adopt(folder: RunFolder, run_id: str, config: RunConfig) -> None:
 
 
 def _config(given: RunConfig, request: RunRequest) -> RunConfig:
-    """Check a config as if it were asked for, and keep what only its history knows."""
+    """Validate a config like a new request; keep its engine and its recorded changes."""
     checked = RunConfig.from_request(request)
     if given.env_code != checked.env_code:
         raise BundleError(
-            f"{given.env_id} is another environment in this lab. Add the code from config.json "
-            "(env_code) under Write your own, under another name."
+            f"{given.env_id} is a different environment in this lab. Add the code from config.json "
+            "(env_code) with Write your own, under another name."
         )
     algorithm = get_algorithm(checked.algorithm)
     for change in given.changes:
-        read_change(algorithm, _wishes(change))
+        read_change(algorithm, change.values)
     engine = given.engine_used if checked.engine_used == "fast" else "sb3"
     kept = {"engine_used": engine, "engine_reason": given.engine_reason, "changes": given.changes}
     return checked.model_copy(update=kept)
 
 
-def _wishes(change: AppliedChange) -> dict[str, Any]:
-    wishes = {name: value for name, value in asdict(change).items() if value is not None}
-    wishes.pop("timesteps")
-    return wishes
-
-
 def _check_metrics(path: Path) -> tuple[int, dict[str, Any] | None]:
-    """Check every line; return how many there are and the newest value of each metric."""
+    """Check every line; return the number of lines and the newest value of each metric."""
     count, latest = 0, dict[str, Any]()
     if not path.is_file():
         return 0, None
@@ -151,20 +142,20 @@ def _check_metrics(path: Path) -> tuple[int, dict[str, Any] | None]:
         while raw := file.readline(_LONGEST_LINE):
             count += 1
             latest.update(_line(raw, count))
-            if len(latest) > _MOST_NAMES:
-                raise BundleError(f"metrics.jsonl has more than {_MOST_NAMES:,} kinds of numbers.")
+            if len(latest) > _MAX_NAMES:
+                raise BundleError(f"metrics.jsonl has more than {_MAX_NAMES:,} metrics.")
     return count, {k: v for k, v in latest.items() if k not in ("n", "t")} or None
 
 
 def _line(raw: bytes, number: int) -> dict[str, Any]:
     if not raw.endswith(b"\n"):
-        raise BundleError(f"Line {number:,} of metrics.jsonl is too long, or was cut off.")
+        raise BundleError(f"Line {number:,} of metrics.jsonl is too long or truncated.")
     try:
-        placed, line = _PLACES.decode(raw), _LINES.decode(raw)
+        header, line = _LINE_HEADERS.decode(raw), _LINES.decode(raw)
     except _UNREADABLE as error:
         raise BundleError(f"Line {number:,} of metrics.jsonl can't be read: {error}.") from None
-    if placed.n != number:
-        raise BundleError(f"Line {number:,} of metrics.jsonl says that it is line {placed.n:,}.")
+    if header.n != number:
+        raise BundleError(f"Line {number:,} of metrics.jsonl says that it is line {header.n:,}.")
     return {name: value for name, value in line.items() if value is not None}
 
 
@@ -175,7 +166,7 @@ def _check_checkpoints(folder: RunFolder, manifest: Manifest, lines: int) -> Non
             continue
         stem = name.rpartition(".")[0]
         if any(f"{stem}{suffix}" not in hashes for suffix in (".zip", ".pt", ".json")):
-            raise BundleError(f"The checkpoint {stem} isn't whole.")
+            raise BundleError(f"The checkpoint {stem} is incomplete.")
         if name.endswith(".zip"):
             _check_facts(CheckpointFile(folder.place(name)), hashes[name], lines)
 
@@ -186,7 +177,7 @@ def _check_facts(file: CheckpointFile, sha256: str, lines: int) -> None:
     except _UNREADABLE as error:
         raise BundleError(f"checkpoints/{file.facts_path.name} can't be read: {error}.") from None
     if facts.timesteps != file.timesteps or facts.sha256 != sha256:
-        raise BundleError(f"checkpoints/{file.facts_path.name} speaks of another checkpoint.")
+        raise BundleError(f"checkpoints/{file.facts_path.name} describes another checkpoint.")
     if facts.lines > lines:
         raise BundleError(
             f"The checkpoint of step {file.timesteps:,} counts {facts.lines:,} lines of metrics, "
@@ -216,7 +207,7 @@ def _check_evaluation(path: Path) -> None:
     except _UNREADABLE as error:
         raise BundleError(f"{name} can't be read: {error}.") from None
     if found.id != path.stem or not found.status.is_over:
-        raise BundleError(f"{name} is of another evaluation, or of one that isn't over.")
+        raise BundleError(f"{name} belongs to another evaluation, or to an unfinished one.")
 
 
 def _check_steps(path: Path) -> None:
@@ -234,10 +225,10 @@ def _check_video(path: Path) -> None:
     with path.open("rb") as file:
         begin = file.read(8)
     if begin[4:] != b"ftyp" or path.stat().st_size > LARGEST_VIDEO:
-        raise BundleError(f"evaluations/{path.name} is no MP4, or too large.")
+        raise BundleError(f"evaluations/{path.name} is not an MP4, or too large.")
 
 
-def _check_small_ones(folder: RunFolder) -> None:
+def _check_small_files(folder: RunFolder) -> None:
     for policy in (folder.policy, folder.best_policy):
         path = policy.with_suffix(".json")
         if path.is_file():
@@ -249,10 +240,10 @@ def _check_small_ones(folder: RunFolder) -> None:
 
 
 def _check_code(folder: RunFolder, config: RunConfig) -> None:
-    """Make sure that the code that people read is the code that is run."""
+    """Check that reward.py, which users read, is the code that runs."""
     code = (config.reward_code or "").encode()
     if code != (folder.reward.read_bytes() if folder.reward.is_file() else b""):
-        raise BundleError("reward.py is another one than config.json has.")
+        raise BundleError("reward.py differs from the code in config.json.")
 
 
 def _check_events(content: bytes) -> list[EventEntry]:

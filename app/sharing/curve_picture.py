@@ -1,4 +1,4 @@
-"""Draw a learning curve as a picture; only the process that uploads it imports this."""
+"""Draw a learning curve as a PNG; imported only by the process that uploads it."""
 
 import io
 from collections.abc import Sequence

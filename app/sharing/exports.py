@@ -1,4 +1,4 @@
-"""A run in the forms of other programs: event files for TensorBoard, ONNX with a script."""
+"""Export runs in other programs' formats: event files for TensorBoard, ONNX with a script."""
 
 import asyncio
 import io
@@ -8,20 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.errors import InputError
+from app.catalog.algorithms import get_algorithm
+from app.core import InputError
 from app.protocol import commands
-from app.run_config.config import RunConfig
-from app.runs.policies import check_code
-from app.runs.service import RunService
-from app.runs.stored_policies import read_policy
+from app.run_config import config_of
+from app.runs import RunService, check_code, read_policy
 from app.sharing.play_script import play_script
 from app.sharing.tensorboard import event_records
-from app.workers.errors import JobError, JobRefusedError
-from app.workers.pool import WorkerPool
-from storage.errors import WrongStateError
-from storage.files.lab_folder import LabFolder
+from app.workers import JobError, JobRefusedError, WorkerPool
+from storage import WrongStateError
+from storage.files import LabFolder
 from storage.metrics import metrics
-from storage.records.runs import RunRecord
+from storage.records import VisibleRun
 
 _LINES_AT_ONCE = 500
 _WITHIN_S = 120.0
@@ -29,37 +27,40 @@ _LARGEST = 256 << 20
 
 
 class Exports:
-    """Writes files for others; a policy is opened by a worker alone."""
+    """Writes exported files; only a worker opens the policy."""
 
-    def __init__(self, folder: LabFolder, trainer: RunService, pool: WorkerPool) -> None:
+    def __init__(self, folder: LabFolder, runs: RunService, pool: WorkerPool) -> None:
         self._folder = folder
-        self._trainer = trainer
+        self._runs = runs.unchecked
         self._pool = pool
 
-    def tensorboard(self, run: RunRecord) -> Iterator[bytes]:
-        """Yield a run's metrics as an event file; reads files and belongs on a thread."""
+    def tensorboard(self, run: VisibleRun) -> Iterator[bytes]:
+        """Yield a run's metrics as an event file; does blocking I/O, so call it on a thread."""
         started = (run.started_at or run.created_at).timestamp()
         yield from event_records(_lines(self._folder.run(run.id).metrics), started=started)
 
-    async def onnx(self, run: RunRecord) -> bytes:
+    async def onnx(self, run: VisibleRun) -> bytes:
         """Return a zip with the newest policy as ONNX and a script that plays it.
 
         Raises:
-            WrongStateError: if the run has no policy yet, or its code may not run here any more.
-            InputError: if its policy has no form in ONNX.
+            WrongStateError: if the run has no policy yet, or its code may no longer run here.
+            InputError: if its policy can't be exported as ONNX.
         """
-        await check_code(self._trainer, run)
+        await check_code(self._runs, run)
         folder = self._folder.run(run.id)
         policy = await asyncio.to_thread(read_policy, folder, None, field="format")
         if policy is None:
-            wish = "be exported: it has no policy yet. Train it first"
-            raise WrongStateError(run.id, run.status, wish)
-        command = commands.Export(setup=RunConfig.model_validate(run.config).setup())
+            action = "be exported: it has no policy yet. Train it first"
+            raise WrongStateError(run.id, run.status, action)
+        if not get_algorithm(run.algorithm).exports_to_onnx:
+            message = f"Policies of {run.algorithm} can't be exported as ONNX."
+            raise InputError(message, field="format")
+        command = commands.Export(setup=config_of(run).setup())
         try:
             async with self._pool.job(
                 command,
                 file=("policy.pt", policy.weights),
-                slot=self._pool.side_slots.for_a_test(),
+                slot=self._pool.side_slots.priority_slot(),
                 within_s=_WITHIN_S,
             ) as job:
                 content = await job.file("policy.onnx", at_most=_LARGEST)
@@ -67,7 +68,7 @@ class Exports:
             raise InputError(str(error), field="format") from error
         except JobError as error:
             raise InputError(f"The policy could not be exported: {error}.") from error
-        return _zip({"policy.onnx": content, "play.py": play_script(run.config).encode()})
+        return _zip({"policy.onnx": content, "play.py": play_script(config_of(run)).encode()})
 
 
 def _lines(path: Path) -> Iterator[dict[str, object]]:

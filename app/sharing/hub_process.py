@@ -1,6 +1,6 @@
-"""Speak with the Hugging Face Hub, in a process of its own: `python -m app.sharing.hub_process`.
+"""Talk to the Hugging Face Hub in a separate process: `python -m app.sharing.hub_process`.
 
-The order comes over standard input, so that a token is in no argument and no environment.
+The order is read from standard input, so that the token is in no argument or environment variable.
 """
 
 import os
@@ -18,69 +18,80 @@ from huggingface_hub import CommitOperationAdd, HfApi, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from app.sharing.curve_picture import draw_curve
-from app.sharing.hub_orders import Done, Failed, Failure, HubFile, Moved, Pull, Pulled, Push, Said
+from app.sharing.hub_messages import (
+    Done,
+    Failed,
+    Failure,
+    HubFile,
+    HubMessage,
+    Moved,
+    Pull,
+    Pulled,
+    Push,
+)
 
 T = TypeVar("T")
 
-_TRIES = 4
-_FINE = 200
-_LARGEST_MODEL, _LARGEST_SCALING = 256 << 20, 16 << 20
-_SCALINGS = ("vec_normalize.pkl", "vecnormalize.pkl")
+_MAX_ATTEMPTS = 4
+_OK = 200
+_LARGEST_MODEL, _LARGEST_NORMALIZATION = 256 << 20, 16 << 20
+_NORMALIZATION_FILES = ("vec_normalize.pkl", "vecnormalize.pkl")
 _ENV_ID = re.compile(r"[\w./:-]{1,150}-v\d{1,3}", re.ASCII)
 _LONGEST_WAIT_S = 60.0
 _PREPARED, _UPLOADED = 0.1, 0.95
-"""How much is done before the first file and after the last one."""
-_UNAUTHORISED, _FORBIDDEN, _MISSING, _CONFLICT, _TOO_MANY, _BROKEN = 401, 403, 404, 409, 429, 500
+"""Progress before the first file and after the last one."""
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT = 401, 403, 404, 409
+_RATE_LIMITED, _SERVER_ERROR = 429, 500
 
 
 class _FailedError(Exception):
-    """It can't be done; the text is the whole sentence."""
+    """The order failed; the message is a complete sentence for users."""
 
-    def __init__(self, code: Failure, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, code: Failure, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 
 class Pusher:
     """Uploads one model."""
 
-    def __init__(self, order: Push, say: Callable[[Said], None]) -> None:
+    def __init__(self, order: Push, send: Callable[[HubMessage], None]) -> None:
         self._order = order
-        self._say = say
+        self._send = send
         self._api = HfApi(endpoint=order.endpoint, token=order.token, library_name="rl-lab")
 
     def push(self) -> Done:
-        """Check the token, make the repository, upload file after file, commit."""
-        self._say(Moved(share=0.02, what="Checking the token"))
-        me = self._ask(self._api.whoami)
+        """Check the token, create the repository, upload the files one by one, commit."""
+        self._send(Moved(share=0.02, step="Checking the token"))
+        me = self._call(self._api.whoami)
         repo_id = self._order.repo_id
         repo_id = repo_id if "/" in repo_id else f"{me['name']}/{repo_id}"
-        self._say(Moved(share=0.05, what=f"Making {repo_id}"))
-        self._ask(lambda: self._make(repo_id))
+        self._send(Moved(share=0.05, step=f"Creating {repo_id}"))
+        self._call(lambda: self._create(repo_id))
         additions = [_addition(file) for file in self._files(repo_id)]
         done, total = 0, sum(one.upload_info.size for one in additions) or 1
         for addition in additions:
             share = _PREPARED + (_UPLOADED - _PREPARED) * done / total
-            self._say(Moved(share=share, what=f"Uploading {addition.path_in_repo}"))
-            self._ask(partial(self._api.preupload_lfs_files, repo_id, [addition]))
+            self._send(Moved(share=share, step=f"Uploading {addition.path_in_repo}"))
+            self._call(partial(self._api.preupload_lfs_files, repo_id, [addition]))
             done += addition.upload_info.size
-        self._say(Moved(share=_UPLOADED, what="Publishing"))
-        self._ask(lambda: self._commit(repo_id, additions))
+        self._send(Moved(share=_UPLOADED, step="Publishing"))
+        self._call(lambda: self._commit(repo_id, additions))
         return Done(url=f"{self._order.endpoint}/{repo_id}")
 
     def _files(self, repo_id: str) -> list[HubFile | tuple[str, bytes]]:
-        curve, asked = self._order.curve, self._order.repo_id
+        curve, ordered = self._order.curve, self._order.repo_id
         drawn = [] if curve is None else [(curve.name, draw_curve(curve.points))]
-        # Only now it is known whose name belongs before that of the repository.
+        # The owner's name is known only now, so the texts get the full repo id here.
         named = [
-            msgspec.structs.replace(file, text=file.text.replace(f'"{asked}"', f'"{repo_id}"'))
+            msgspec.structs.replace(file, text=file.text.replace(f'"{ordered}"', f'"{repo_id}"'))
             if file.text is not None
             else file
             for file in self._order.files
         ]
         return [*named, *drawn]
 
-    def _make(self, repo_id: str) -> None:
+    def _create(self, repo_id: str) -> None:
         order = self._order
         try:
             self._api.create_repo(repo_id, private=order.private, exist_ok=False)
@@ -96,27 +107,27 @@ class Pusher:
     def _commit(self, repo_id: str, additions: list[CommitOperationAdd]) -> None:
         self._api.create_commit(repo_id, additions, commit_message=self._order.message)
 
-    def _ask(self, call: Callable[[], T]) -> T:
-        return _patiently(call, self._order)
+    def _call(self, call: Callable[[], T]) -> T:
+        return _with_retries(call, self._order)
 
 
 class Puller:
-    """Downloads one model, no more of it than a model may have."""
+    """Downloads one model, within the size limits."""
 
     def __init__(self, order: Pull) -> None:
         self._order = order
         self._api = HfApi(endpoint=order.endpoint, token=False, library_name="rl-lab")
 
     def pull(self) -> Pulled:
-        """Look at the repository, choose the model, download it."""
+        """List the repository, choose the model and download it."""
         order = self._order
-        facts = _patiently(lambda: self._api.model_info(order.repo_id), order)
+        facts = _with_retries(lambda: self._api.model_info(order.repo_id), order)
         names = [one.rfilename for one in facts.siblings or ()]
         model = self._choose(names)
         self._fetch(model, Path(order.model_to), _LARGEST_MODEL)
-        scaling = next((name for name in _SCALINGS if name in names), None)
-        if scaling is not None:
-            self._fetch(scaling, Path(order.scaling_to), _LARGEST_SCALING)
+        normalization = next((name for name in _NORMALIZATION_FILES if name in names), None)
+        if normalization is not None:
+            self._fetch(normalization, Path(order.normalization_to), _LARGEST_NORMALIZATION)
         played = [tag for tag in facts.tags or () if _ENV_ID.fullmatch(tag)]
         return Pulled(filename=model, env_id=played[0] if played else None)
 
@@ -133,7 +144,7 @@ class Puller:
         )
 
     def _fetch(self, name: str, target: Path, largest: int) -> None:
-        _patiently(lambda: self._download(name, target, largest), self._order)
+        _with_retries(lambda: self._download(name, target, largest), self._order)
 
     def _download(self, name: str, target: Path, largest: int) -> None:
         address = hf_hub_url(self._order.repo_id, name, endpoint=self._order.endpoint)
@@ -142,7 +153,7 @@ class Puller:
             httpx2.stream("GET", address, follow_redirects=True, timeout=60) as answer,
             target.open("wb") as file,
         ):
-            if answer.status_code != _FINE:
+            if answer.status_code != _OK:
                 raise _FailedError("refused", f"{name} can't be downloaded ({answer.status_code}).")
             for piece in answer.iter_bytes():
                 size += len(piece)
@@ -151,25 +162,25 @@ class Puller:
                 file.write(piece)
 
 
-def _patiently(call: Callable[[], T], order: Push | Pull) -> T:
-    """Try a few times what may work a moment later."""
-    for attempt in range(1, _TRIES + 1):
+def _with_retries(call: Callable[[], T], order: Push | Pull) -> T:
+    """Call, and retry temporary errors a few times."""
+    for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             return call()
         except HfHubHTTPError as error:
             wait = _wait_after(error.response, attempt)
-            if wait is None or attempt == _TRIES:
+            if wait is None or attempt == _MAX_ATTEMPTS:
                 raise _refusal(error.response, order) from None
         except httpx2.TransportError:
             wait = 2.0 ** (attempt - 1)
-            if attempt == _TRIES:
+            if attempt == _MAX_ATTEMPTS:
                 raise _FailedError(
                     "no_network",
-                    f"{order.endpoint} can't be reached, or hung up. Check the "
+                    f"{order.endpoint} can't be reached, or closed the connection. Check the "
                     "connection and try again.",
                 ) from None
         time.sleep(wait)
-    raise AssertionError("the last try returns or raises")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _addition(file: HubFile | tuple[str, bytes]) -> CommitOperationAdd:
@@ -182,59 +193,59 @@ def _addition(file: HubFile | tuple[str, bytes]) -> CommitOperationAdd:
 
 
 def _wait_after(answer: Any, attempt: int) -> float | None:  # noqa: ANN401 - an answer of httpx2
-    """Return how long to wait before it is tried again; None: that would be in vain."""
-    if answer.status_code == _TOO_MANY:
-        asked = answer.headers.get("Retry-After", "")
-        wait = float(asked) if asked.isdecimal() else 2.0**attempt
+    """Return the seconds to wait before a retry; None if a retry is pointless."""
+    if answer.status_code == _RATE_LIMITED:
+        retry_after = answer.headers.get("Retry-After", "")
+        wait = float(retry_after) if retry_after.isdecimal() else 2.0**attempt
         return wait if wait <= _LONGEST_WAIT_S else None
-    return 2.0 ** (attempt - 1) if answer.status_code >= _BROKEN else None
+    return 2.0 ** (attempt - 1) if answer.status_code >= _SERVER_ERROR else None
 
 
 def _refusal(answer: Any, order: Push | Pull) -> _FailedError:  # noqa: ANN401 - an answer of httpx2
     status, tokens = answer.status_code, f"{order.endpoint}/settings/tokens"
-    if isinstance(order, Pull) and status in (_UNAUTHORISED, _FORBIDDEN, _MISSING):
+    if isinstance(order, Pull) and status in (_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND):
         return _FailedError(
             "refused", f"There is no public model {order.repo_id} at {order.endpoint}."
         )
-    if status == _UNAUTHORISED:
+    if status == _UNAUTHORIZED:
         return _FailedError(
             "wrong_token",
-            f"The Hub doesn't know this token. Make one with write access at {tokens}.",
+            f"The Hub rejects this token. Create one with write access at {tokens}.",
         )
-    if status in (_FORBIDDEN, _MISSING):
+    if status in (_FORBIDDEN, _NOT_FOUND):
         return _FailedError(
             "no_rights",
-            f"This token may not write to {order.repo_id}. Choose a name of your own, or make a "
-            f"token with write access at {tokens}.",
+            f"This token may not write to {order.repo_id}. Choose a name in your namespace, or "
+            f"create a token with write access at {tokens}.",
         )
-    if status == _TOO_MANY:
-        asked = answer.headers.get("Retry-After", "")
-        when = f"in {asked} s" if asked.isdecimal() else "later"
+    if status == _RATE_LIMITED:
+        retry_after = answer.headers.get("Retry-After", "")
+        when = f"in {retry_after} s" if retry_after.isdecimal() else "later"
         return _FailedError("rate_limited", f"The Hub got too many requests. Try again {when}.")
-    if status >= _BROKEN:
+    if status >= _SERVER_ERROR:
         return _FailedError(
-            "no_network", f"The Hub has a problem of its own ({status}). Try again later."
+            "no_network", f"The Hub has an internal error ({status}). Try again later."
         )
-    return _FailedError("refused", f"The Hub refused it ({status}).")
+    return _FailedError("refused", f"The Hub refused the request ({status}).")
 
 
 def main() -> None:
-    """Carry out the one order that comes, and say how it goes, one line of JSON at a time."""
-    # Whatever a library prints belongs into the log, not between the lines.
+    """Carry out one order from standard input and report progress as lines of JSON."""
+    # Redirect what libraries print to stderr, so that stdout carries only messages.
     lines = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
-    def say(said: Said) -> None:
-        lines.write(msgspec.json.encode(said) + b"\n")
+    def send(message: HubMessage) -> None:
+        lines.write(msgspec.json.encode(message) + b"\n")
         lines.flush()
 
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Push | Pull)
     try:
-        say(Pusher(order, say).push() if isinstance(order, Push) else Puller(order).pull())
+        send(Pusher(order, send).push() if isinstance(order, Push) else Puller(order).pull())
     except _FailedError as error:
-        say(Failed(code=error.code, sentence=str(error)))
+        send(Failed(code=error.code, message=str(error)))
     except HFValidationError:
-        say(Failed(code="refused", sentence=f"The Hub has no place called {order.repo_id[:100]}."))
+        send(Failed(code="refused", message=f"The Hub has no namespace {order.repo_id[:100]}."))
 
 
 if __name__ == "__main__":

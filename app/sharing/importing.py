@@ -1,4 +1,4 @@
-"""Take a run in that comes from another lab: all of it, or nothing."""
+"""Import a run from another lab's bundle, completely or not at all."""
 
 import asyncio
 import logging
@@ -6,25 +6,24 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app.accounts.errors import OverLimitError, TooManyError
-from app.core.errors import InputError
-from app.core.storage_thread import StorageThread
-from app.discovery.environment_finder import EnvironmentFinder
-from app.runs.service import RunService
-from app.sharing.archive import LARGEST_BUNDLE, BundleError, open_archive
-from app.sharing.contents import Contents, adopt, check_contents, read_request
-from app.sharing.manifest import EventEntry, Manifest
-from storage.database import events, runs
-from storage.database.database import in_one_step
-from storage.files.lab_folder import Arrival, LabFolder
-from storage.files.run_folder import RunFolder
-from storage.records.runs import RunRecord, RunStatus
+from msgspec.structs import asdict
 
-_AT_ONCE = 2
-_BUSY_FOR_S = 30
-_WRITE_AFTER = 1 << 20
-_SPARE = 64 << 20
-"""Bytes that are left free on the disk."""
+from app.accounts import OverLimitError, TooManyError
+from app.core import InputError, StorageThread
+from app.discovery import EnvironmentFinder
+from app.runs import RunService
+from app.sharing.archive import LARGEST_BUNDLE, BundleError, open_archive
+from app.sharing.contents import Contents, assign_to_run, check_contents, read_request
+from app.sharing.manifest import PROGRESS_KEYS, Manifest
+from storage.database import events, runs, transaction
+from storage.files import IncomingRun, LabFolder, RunFolder
+from storage.records import Allowance, RunRecord, RunStatus
+
+_MAX_CONCURRENT = 2
+_RETRY_AFTER_S = 30
+_WRITE_BUFFER = 1 << 20
+_RESERVED = 64 << 20
+"""Bytes that stay free on the disk."""
 _MB = 1 << 20
 _KEPT_STATUSES = (RunStatus.CREATED, RunStatus.COMPLETED, RunStatus.FAILED)
 
@@ -32,95 +31,95 @@ _log = logging.getLogger(__name__)
 
 
 class Imports:
-    """Checks bundles off the event loop, a few at a time."""
+    """Imports bundles off the event loop, a limited number at a time."""
 
     def __init__(
         self,
         folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: RunService,
+        runs: RunService,
     ) -> None:
         self._folder = folder
         self._storage = storage
         self._environments = environments
-        self._trainer = trainer
-        self._under_way = 0
+        self._runs = runs.unchecked
+        self._active = 0
 
     async def open(self) -> None:
-        """Remove what an earlier server was about to take in."""
-        await asyncio.to_thread(self._folder.forget_arrivals)
+        """Remove the unfinished imports of an earlier server."""
+        await asyncio.to_thread(self._folder.remove_unfinished_imports)
 
-    async def take_in(
-        self, body: AsyncIterator[bytes], *, owner: str | None, room: int | None
-    ) -> RunRecord:
-        """Make a run of a bundle; `room` is how many bytes its owner may still have.
+    async def import_bundle(self, body: AsyncIterator[bytes], allowance: Allowance) -> RunRecord:
+        """Create a run from a bundle.
 
         Raises:
-            InputError: if it isn't one that can be taken in; then nothing is left of it.
-            AccessError: if there is no room, or others are being taken in.
+            InputError: if it can't be imported; then no files remain.
+            AccessError: if a limit is exceeded, or too many imports are active.
         """
-        with self._one_more():
-            arrival = await asyncio.to_thread(self._folder.begin_arrival)
+        with self._limit_concurrency():
+            incoming = await asyncio.to_thread(self._folder.begin_import)
             try:
-                await _receive(body, arrival, room)
-                return await self._check_and_add(arrival, owner, room)
+                await _receive(body, incoming, allowance.max_bytes)
+                return await self._check_and_add(incoming, allowance)
             except OSError as error:
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"The bundle can't be stored: {reason}.") from error
             finally:
-                await asyncio.to_thread(arrival.remove)
+                await asyncio.to_thread(incoming.remove)
 
-    async def _check_and_add(
-        self, arrival: Arrival, owner: str | None, room: int | None
-    ) -> RunRecord:
-        manifest, log = await asyncio.to_thread(self._unpack, arrival, room)
-        given, request = await asyncio.to_thread(read_request, arrival.folder)
+    async def _check_and_add(self, incoming: IncomingRun, allowance: Allowance) -> RunRecord:
+        manifest, log = await asyncio.to_thread(self._unpack, incoming, allowance.max_bytes)
+        given, request = await asyncio.to_thread(read_request, incoming.folder)
         await self._environments.find(request.env_id, request.env_kwargs)
         contents = await asyncio.to_thread(
-            check_contents, arrival.folder, manifest, log, given, request
+            check_contents, incoming.folder, manifest, log, given, request
         )
-        run = await self._storage(_add, self._folder, arrival, manifest, contents, owner)
+        run = await self._storage(
+            _add_run, self._folder, incoming, manifest, contents, allowance.owner
+        )
         _log.info("Run %s was imported", run.id)
-        return await self._trainer.announce_import(run, _where_from(manifest))
+        return await self._runs.announce_import(run, _origin(manifest))
 
-    def _unpack(self, arrival: Arrival, room: int | None) -> tuple[Manifest, bytes]:
-        with open_archive(arrival.archive) as archive:
-            if room is not None and archive.total > room:
-                raise _too_large(archive.total, room)
-            if archive.total + _SPARE > self._folder.free():
+    def _unpack(self, incoming: IncomingRun, max_bytes: int | None) -> tuple[Manifest, bytes]:
+        with open_archive(incoming.archive) as archive:
+            if max_bytes is not None and archive.total > max_bytes:
+                raise _too_large(archive.total, max_bytes)
+            if archive.total + _RESERVED > self._folder.free():
                 raise InputError(
-                    f"Unpacked, the bundle has {archive.total / _MB:,.0f} MB, and the disk has "
-                    "no room for that. Make some, or choose another with --runs-dir."
+                    f"Unpacked, the bundle needs {archive.total / _MB:,.0f} MB, more than the disk "
+                    f"has left. Free some space, or choose another folder with --runs-dir."
                 )
-            return archive.manifest, archive.unpack(arrival.folder)
+            return archive.manifest, archive.unpack(incoming.folder)
 
     @contextmanager
-    def _one_more(self) -> Iterator[None]:
-        if self._under_way >= _AT_ONCE:
-            raise TooManyError(_BUSY_FOR_S, "imports at once")
-        self._under_way += 1
+    def _limit_concurrency(self) -> Iterator[None]:
+        if self._active >= _MAX_CONCURRENT:
+            raise TooManyError(_RETRY_AFTER_S, "imports at once")
+        self._active += 1
         try:
             yield
         finally:
-            self._under_way -= 1
+            self._active -= 1
 
 
-async def _receive(body: AsyncIterator[bytes], arrival: Arrival, room: int | None) -> None:
-    """Write a body to disk as it comes, with no more than a piece of it in memory."""
-    size, waiting = 0, bytearray()
-    most = LARGEST_BUNDLE if room is None else min(LARGEST_BUNDLE, max(0, room))
-    file = await asyncio.to_thread(arrival.archive.open, "wb")
+async def _receive(
+    body: AsyncIterator[bytes], incoming: IncomingRun, max_bytes: int | None
+) -> None:
+    """Stream a body to disk, buffering only a small part in memory."""
+    size, buffered = 0, bytearray()
+    limit = LARGEST_BUNDLE if max_bytes is None else min(LARGEST_BUNDLE, max(0, max_bytes))
+    file = await asyncio.to_thread(incoming.archive.open, "wb")
     try:
         async for piece in body:
             size += len(piece)
-            waiting += piece
-            if size > most:
-                raise _too_large(size, room) if room is not None else BundleError(_LARGER)
-            if len(waiting) >= _WRITE_AFTER:
-                await asyncio.to_thread(file.write, bytes(waiting))
-                waiting.clear()
-        await asyncio.to_thread(file.write, bytes(waiting))
+            buffered += piece
+            if size > limit:
+                raise BundleError(_LARGER) if max_bytes is None else _too_large(size, max_bytes)
+            if len(buffered) >= _WRITE_BUFFER:
+                await asyncio.to_thread(file.write, bytes(buffered))
+                buffered.clear()
+        await asyncio.to_thread(file.write, bytes(buffered))
     finally:
         await asyncio.to_thread(file.close)
     if not size:
@@ -130,29 +129,29 @@ async def _receive(body: AsyncIterator[bytes], arrival: Arrival, room: int | Non
 _LARGER = f"The bundle is larger than {LARGEST_BUNDLE >> 20} MiB."
 
 
-def _too_large(size: int, room: int) -> OverLimitError:
+def _too_large(size: int, max_bytes: int) -> OverLimitError:
     return OverLimitError(
-        f"The bundle needs {size / _MB:,.0f} MB, and you may have {max(0, room) / _MB:,.0f} MB "
-        "more. Delete some runs first."
+        f"The bundle needs {size / _MB:,.0f} MB, and you may have "
+        f"{max(0, max_bytes) / _MB:,.0f} MB more. Delete some runs first."
     )
 
 
-def _add(
+def _add_run(
     folder: LabFolder,
-    arrival: Arrival,
+    incoming: IncomingRun,
     manifest: Manifest,
     contents: Contents,
     owner: str | None,
 ) -> RunRecord:
-    """Add a run to the database and to the disk, or to neither."""
+    """Add a run to the database and to the disk atomically."""
     moved: RunFolder | None = None
     try:
-        with in_one_step():
+        with transaction():
             run = runs.create_run(**_row(manifest, contents), owner=owner)
-            events.add_past_events(run.id, [_event(entry) for entry in contents.events])
-            adopt(arrival.folder, run.id, contents.config)
+            events.add_past_events(run.id, [asdict(entry) for entry in contents.events])
+            assign_to_run(incoming.folder, run.id, contents.config)
             moved = folder.run(run.id)
-            arrival.move_in(moved)
+            incoming.move_to(moved)
     except BaseException:
         if moved is not None:
             moved.remove()
@@ -162,9 +161,8 @@ def _add(
 
 def _row(manifest: Manifest, contents: Contents) -> dict[str, Any]:
     run, config = manifest.run, contents.config
-    # What was cut short waits for somebody here to go on with it.
+    # An unfinished run becomes stopped, so that a user can resume it here.
     status = run.status if run.status in _KEPT_STATUSES else RunStatus.STOPPED
-    counted = ("timesteps", "vec_steps", "updates", "episodes", "elapsed_s", "best", "solved_at")
     return {
         "name": run.name,
         "env_id": config.env_id,
@@ -177,21 +175,11 @@ def _row(manifest: Manifest, contents: Contents) -> dict[str, Any]:
         "finished_at": None if run.started_at is None else run.finished_at,
         "error": run.error,
         "latest_json": contents.latest,
-        **{name: getattr(run, name) for name in counted},
+        **{name: getattr(run, name) for name in PROGRESS_KEYS},
     }
 
 
-def _event(entry: EventEntry) -> dict[str, Any]:
-    return {
-        "timestamp": entry.timestamp,
-        "event_type": entry.event_type,
-        "level": entry.level,
-        "message": entry.message,
-        "data": entry.data,
-    }
-
-
-def _where_from(manifest: Manifest) -> str:
+def _origin(manifest: Manifest) -> str:
     lab = manifest.versions.get("rl-lab", "-")
     return (
         f"Imported from a bundle of {manifest.exported_at:%Y-%m-%d %H:%M} UTC: run "

@@ -1,4 +1,4 @@
-"""What a bundle says about itself: whose files they are, and what each of them must be."""
+"""The manifest of a bundle: its run, and the size and hash of each file."""
 
 import platform
 from datetime import datetime
@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 import msgspec
 
-from app.protocol.messages import Count, Number
-from storage.records.runs import EventLevel, EventRecord, RunRecord, RunStatus
+from app.protocol import Count, Number
+from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
 
 SCHEMA = 1
-"""The version of the bundle's layout; grows when a reader would have to know."""
+"""Version of the bundle's layout; increases with each incompatible change."""
 FORMAT = "rl-lab-run"
 MANIFEST = "manifest.json"
 EVENTS = "events.json"
 
+PROGRESS_KEYS = ("timesteps", "vec_steps", "updates", "episodes", "elapsed_s", "best", "solved_at")
+"""The fields of `Progress` that a bundle contains."""
+
 _PACKAGES = ("rl-lab", "stable-baselines3", "sb3-contrib", "gymnasium", "torch", "numpy")
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 
 Line = Annotated[str, msgspec.Meta(max_length=200)]
 Prose = Annotated[str, msgspec.Meta(max_length=20_000)]
@@ -25,7 +28,7 @@ Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be read of any version's manifest."""
+    """The fields that the manifest has in every version."""
 
     schema: int
     format: str = ""
@@ -40,7 +43,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The run as it stood in the lab that it comes from."""
+    """The run as it was in its original lab."""
 
     id: Line
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -63,39 +66,23 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @classmethod
     def of(cls, run: RunRecord) -> "RunEntry":
-        """Describe a run."""
-        done = run.progress
-        return cls(
-            id=run.id,
-            name=run.name,
-            status=run.status,
-            env_id=run.env_id,
-            algorithm=run.algorithm,
-            created_at=run.created_at,
-            started_at=run.started_at,
-            finished_at=run.finished_at,
-            tags=list(run.tags),
-            notes=run.notes,
-            error=run.error,
-            timesteps=done.timesteps,
-            vec_steps=done.vec_steps,
-            updates=done.updates,
-            episodes=done.episodes,
-            elapsed_s=done.elapsed_s,
-            best=done.best,
-            solved_at=done.solved_at,
-        )
+        """Return the entry of a run."""
+        named = {
+            name: getattr(run.progress if name in PROGRESS_KEYS else run, name)
+            for name in cls.__struct_fields__
+        }
+        return cls(**named | {"tags": list(run.tags)})
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The last file of a bundle and the first that is read."""
+    """The manifest, written as the last file of a bundle and read first."""
 
     schema: int = SCHEMA
     format: str = FORMAT
     exported_at: datetime
     run: RunEntry
     versions: Annotated[dict[Line, Line], msgspec.Meta(max_length=50)]
-    files: Annotated[list[FileEntry], msgspec.Meta(max_length=_MOST_FILES)]
+    files: Annotated[list[FileEntry], msgspec.Meta(max_length=_MAX_FILES)]
 
 
 class EventEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,7 +96,7 @@ class EventEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @classmethod
     def of(cls, event: EventRecord) -> "EventEntry":
-        """Describe an event."""
+        """Return the entry of an event."""
         return cls(
             timestamp=event.timestamp,
             event_type=event.event_type,
@@ -119,8 +106,8 @@ class EventEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         )
 
 
-def versions_here() -> dict[str, str]:
-    """Return what this lab is made of, as far as it matters to a run."""
+def current_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that matter for a run."""
     return {
         "python": platform.python_version(),
         **{name: version(name) for name in _PACKAGES},

@@ -1,43 +1,43 @@
-"""What stands on a model's page on the Hub: everything in it was measured or asked for."""
+"""The model card for the Hub: every number in it was measured or configured."""
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from app.evaluation.evaluation import Evaluation
-from storage.records.runs import JsonObject, RunRecord
+from app.catalog.algorithms import get_algorithm
+from app.evaluation import Evaluation
+from app.run_config import RunConfig, config_of
+from storage.records import JsonObject, RunRecord
 
 CURVE = "learning_curve.png"
 VIDEO = "replay.mp4"
-"""The name that the Hub looks for to show a video on the model's page."""
-SCALING = "vec_normalize.pkl"
-
-_CONTRIB = ("QRDQN", "TQC", "TRPO", "RecurrentPPO", "MaskablePPO", "ARS", "CrossQ")
+"""The file name that the Hub shows as a video on the model's page."""
+NORMALIZATION = "vec_normalize.pkl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """What a card speaks of."""
+    """The data of a card."""
 
     run: RunRecord
     repo_id: str
     model_name: str
-    """How the model's file is called."""
+    """The name of the model's file."""
     evaluation: Evaluation | None
-    """The newest one that is over; without one the card has no results."""
-    has_scaling: bool
+    """The newest completed one; without one the card has no results."""
+    has_normalization: bool
     has_video: bool
     has_curve: bool
     has_reward: bool
 
 
 def model_file(run: RunRecord) -> str:
-    """Return how the model's file is called on the Hub."""
+    """Return the name of the model's file on the Hub."""
     return f"{run.algorithm.lower()}-{run.env_id.replace('/', '-').replace(':', '-')}.zip"
 
 
 def write_card(facts: CardFacts) -> str:
-    """Return the card: data for the Hub on top, text for people below."""
+    """Return the card: metadata for the Hub on top, text for users below."""
     run = facts.run
     parts = [
         f"---\n{_yaml(_metadata(facts))}---\n",
@@ -49,10 +49,10 @@ def write_card(facts: CardFacts) -> str:
         "## Use it\n",
         _usage(facts),
         "## Hyperparameters\n",
-        _table(run.config),
+        _table(config_of(run)),
     ]
     if facts.has_reward:
-        parts.append("It was trained with a reward function of its own, `reward.py`.\n")
+        parts.append("It was trained on a custom reward, `reward.py`.\n")
     return "\n".join(parts)
 
 
@@ -69,11 +69,11 @@ def _metadata(facts: CardFacts) -> JsonObject:
             "rl-lab",
         ],
     }
-    if (test := facts.evaluation) is not None and test.mean_return is not None:
-        spread = "" if test.std_return is None else f" +/- {test.std_return:.2f}"
+    if (evaluation := facts.evaluation) is not None and evaluation.mean_return is not None:
+        spread = "" if evaluation.std_return is None else f" +/- {evaluation.std_return:.2f}"
         metric = {
             "type": "mean_reward",
-            "value": f"{test.mean_return:.2f}{spread}",
+            "value": f"{evaluation.mean_return:.2f}{spread}",
             "name": "mean_reward",
             "verified": False,
         }
@@ -85,24 +85,24 @@ def _metadata(facts: CardFacts) -> JsonObject:
 
 
 def _yaml(values: JsonObject) -> str:
-    """Write JSON values, one name to a line: that is YAML, too, and quotes what needs it."""
+    """Write one JSON value per line; JSON is valid YAML and quotes where needed."""
     return "".join(f"{name}: {json.dumps(value)}\n" for name, value in values.items())
 
 
-def _results(test: Evaluation | None) -> list[str]:
-    if test is None or test.mean_return is None:
+def _results(found: Evaluation | None) -> list[str]:
+    if found is None or found.mean_return is None:
         return []
-    interval = "-" if test.ci95 is None else f"{test.ci95[0]:,.2f} to {test.ci95[1]:,.2f}"
-    how = "the likeliest action each time" if test.deterministic else "actions drawn at random"
+    interval = "-" if found.ci95 is None else f"{found.ci95[0]:,.2f} to {found.ci95[1]:,.2f}"
+    how = "deterministic actions" if found.deterministic else "sampled actions"
     return [
         "## Results\n",
-        f"| episodes | mean return | 95 % interval | median | least | greatest |\n"
+        f"| episodes | mean return | 95 % interval | median | minimum | maximum |\n"
         f"|---|---|---|---|---|---|\n"
-        f"| {test.episodes} | {test.mean_return:,.2f} | {interval} | {_number(test.median_return)} "
-        f"| {_number(test.min)} | {_number(test.max)} |\n",
-        f"Played on the seeds {test.seeds[0]} to {test.seeds[-1]}, with {how}. "
+        f"| {found.episodes} | {found.mean_return:,.2f} | {interval} "
+        f"| {_number(found.median_return)} | {_number(found.min)} | {_number(found.max)} |\n",
+        f"Evaluated on the seeds {found.seeds[0]} to {found.seeds[-1]}, with {how}. "
         "`results.json` has every episode.\n"
-        if test.seeds
+        if found.seeds
         else "",
     ]
 
@@ -113,30 +113,29 @@ def _number(value: float | None) -> str:
 
 def _usage(facts: CardFacts) -> str:
     run = facts.run
-    library = "sb3_contrib" if run.algorithm in _CONTRIB else "stable_baselines3"
-    options = "".join(f", {k}={v!r}" for k, v in run.config.get("env_kwargs", {}).items())
+    options = "".join(f", {k}={v!r}" for k, v in config_of(run).env_kwargs.items())
     lines = [
         "import gymnasium as gym",
-        f"from {library} import {run.algorithm}",
+        f"from {get_algorithm(run.algorithm).library} import {run.algorithm}",
         "from huggingface_hub import hf_hub_download",
         f'model = {run.algorithm}.load(hf_hub_download("{facts.repo_id}", "{facts.model_name}"))',
         f"env = gym.make({run.env_id!r}{options})",
     ]
     text = "```python\n" + "\n".join(lines) + "\n```\n"
-    if facts.has_scaling:
+    if facts.has_normalization:
         text += (
-            f"\nIt was trained on scaled observations: put `VecNormalize.load` with `{SCALING}` "
-            "around the environment, with `training = False`.\n"
+            f"\nIt was trained on normalized observations: wrap the environment with "
+            f"`VecNormalize.load` and `{NORMALIZATION}`, with `training = False`.\n"
         )
     return text
 
 
-def _table(config: JsonObject) -> str:
+def _table(config: RunConfig) -> str:
     rows = {
-        "total_timesteps": config.get("total_timesteps"),
-        "n_envs": config.get("n_envs"),
-        "seed": config.get("seed"),
-        **config.get("hyperparameters", {}),
+        "total_timesteps": config.total_timesteps,
+        "n_envs": config.n_envs,
+        "seed": config.seed,
+        **config.model_dump(mode="json")["hyperparameters"],
     }
     lines = [f"| `{name}` | `{json.dumps(value)}` |" for name, value in rows.items()]
     return "| name | value |\n|---|---|\n" + "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Publish runs on the Hugging Face Hub in the background, and remember how that went."""
+"""Publish runs on the Hugging Face Hub in the background, and store the outcome."""
 
 import asyncio
 import logging
@@ -11,21 +11,18 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.errors import InputError, short
-from app.core.tasks import Tasks
-from app.evaluation.evaluation import Evaluation, EvaluationStatus
-from app.evaluation.service import Evaluations
-from app.runs.service import RunService
+from app.core import InputError, Tasks, shorten
+from app.evaluation import Evaluation, Evaluations, EvaluationStatus
+from app.runs import RunService
 from app.sharing import hub
-from app.sharing.hub_orders import Curve, Done, HubFile, Moved, Push
-from app.sharing.model_card import CURVE, SCALING, VIDEO, CardFacts, model_file, write_card
-from storage.errors import RunNotFoundError, WrongStateError
-from storage.files.lab_folder import LabFolder
-from storage.files.run_folder import RunFolder
+from app.sharing.hub_messages import Curve, Done, HubFile, Moved, Push
+from app.sharing.model_card import CURVE, NORMALIZATION, VIDEO, CardFacts, model_file, write_card
+from storage import RunNotFoundError, WrongStateError
+from storage.files import LabFolder, RunFolder
 from storage.metrics import metrics
-from storage.records.runs import EventLevel, RunRecord
+from storage.records import ChangeableRun, EventLevel, RunRecord, VisibleRun
 
-_AT_ONCE = 2
+_MAX_CONCURRENT = 2
 _CURVE_POINTS = 400
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 _REPO_ID = re.compile(rf"(?:{_PART}/)?{_PART}", re.ASCII)
@@ -35,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class PublicationStatus(StrEnum):
-    """Where an upload is in its life."""
+    """The state of an upload."""
 
     QUEUED = "queued"
     UPLOADING = "uploading"
@@ -44,20 +41,20 @@ class PublicationStatus(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether it has ended."""
         return self in (PublicationStatus.DONE, PublicationStatus.FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """A run on its way to the Hub, or there; it never knows a token."""
+    """The state of a run's upload to the Hub; it never contains a token."""
 
     repo_id: str
     private: bool
     status: PublicationStatus = PublicationStatus.QUEUED
     progress: float = 0.0
     step: str | None = None
-    """What happens right now."""
+    """The current step of the upload."""
     url: str | None = None
     code: str | None = None
     error: str | None = None
@@ -66,35 +63,35 @@ class Publication:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What is to be published where."""
+class PublishRequest:
+    """The options of a publication."""
 
     repo_id: str
     private: bool = True
     update: bool = False
-    """Whether a repository that exists may get a new version."""
+    """Whether an existing repository may be updated."""
     message: str | None = None
 
     def __post_init__(self) -> None:
-        is_odd = "--" in self.repo_id or ".." in self.repo_id
-        if is_odd or _REPO_ID.fullmatch(self.repo_id) is None:
+        is_invalid = "--" in self.repo_id or ".." in self.repo_id
+        if is_invalid or _REPO_ID.fullmatch(self.repo_id) is None:
             raise InputError(
-                "repo_id must be a name as the Hub has them, such as ada/ppo-CartPole-v1 (letters, "
-                f"digits, '-', '_' and '.'), got {short(self.repo_id)}.",
+                "repo_id must be a valid name on the Hub, such as ada/ppo-CartPole-v1 (letters, "
+                f"digits, '-', '_' and '.'), got {shorten(self.repo_id)}.",
                 field="repo_id",
             )
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
-    """What would be uploaded."""
+class Upload:
+    """The contents of an upload."""
 
     card: str
     files: tuple[HubFile, ...]
     curve: Curve | None
 
     def sizes(self) -> dict[str, int | None]:
-        """Return the names of all files, with sizes where they lie on disk."""
+        """Return all file names with sizes; None for a file that is created during the upload."""
         found: dict[str, int | None] = {}
         for file in self.files:
             if file.text is not None:
@@ -105,10 +102,10 @@ class Parcel:
 
 
 def check_token(token: str | None) -> str:
-    """Return a token as it is sent.
+    """Return the stripped token.
 
     Raises:
-        InputError: if there is none, or it can't be one; it is never repeated.
+        InputError: if it is missing or malformed; the message never contains it.
     """
     text = (token or "").strip()
     if not text:
@@ -116,59 +113,72 @@ def check_token(token: str | None) -> str:
             "A Hugging Face token is needed: send one, or save one in your profile.", field="token"
         )
     if _TOKEN.fullmatch(text) is None:
-        raise InputError("token must be a token as Hugging Face shows it.", field="token")
+        raise InputError("token must be a Hugging Face access token.", field="token")
     return text
 
 
 class Publishing:
-    """Uploads a few runs at a time, each in a process of its own."""
+    """Uploads a limited number of runs at a time, each in its own process."""
 
-    def __init__(self, folder: LabFolder, trainer: RunService, evaluations: Evaluations) -> None:
-        self.told: Callable[[str], None] = lambda _: None
-        """Hears which run's publication is another."""
+    def __init__(
+        self,
+        folder: LabFolder,
+        runs: RunService,
+        evaluations: Evaluations,
+        *,
+        on_change: Callable[[str], None],
+    ) -> None:
+        """`on_change` receives the id of a run whose publication changed."""
+        self._on_change = on_change
         self._folder = folder
-        self._trainer = trainer
+        self._runs = runs.unchecked
         self._evaluations = evaluations
         self._known: dict[str, Publication] = {}
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_MAX_CONCURRENT)
         self._tasks = Tasks()
 
     async def close(self) -> None:
-        """End what is under way; the next start says so."""
+        """Cancel active uploads; the next server reports them as failed."""
         await self._tasks.cancel()
 
-    async def preview(self, run: RunRecord, wish: Wish) -> tuple[Parcel, dict[str, int | None]]:
-        """Return what would be uploaded, card and files.
+    async def preview(
+        self, run: VisibleRun, request: PublishRequest
+    ) -> tuple[Upload, dict[str, int | None]]:
+        """Return what would be uploaded, with the sizes of the files.
 
         Raises:
-            WrongStateError: if the run has no model to publish, or trains.
+            WrongStateError: if the run has no model to publish, or is training.
         """
-        parcel = await self._pack(run, wish)
-        return parcel, await asyncio.to_thread(parcel.sizes)
+        upload = await self._pack(run, request)
+        return upload, await asyncio.to_thread(upload.sizes)
 
-    async def start(self, run: RunRecord, wish: Wish, token: str) -> Publication:
-        """Begin to upload a run.
+    async def start(
+        self, run: ChangeableRun, request: PublishRequest, token: str | None
+    ) -> Publication:
+        """Start to upload a run.
 
         Raises:
+            InputError: if the token is missing or malformed.
             WrongStateError: if it can't be published now.
         """
+        checked = check_token(token)
         if (known := self._known.get(run.id)) is not None and not known.status.is_over:
             raise WrongStateError(run.id, run.status, "be published: it is being published already")
         begun = Publication(
-            repo_id=wish.repo_id, private=wish.private, started_at=datetime.now(UTC)
+            repo_id=request.repo_id, private=request.private, started_at=datetime.now(UTC)
         )
         self._known[run.id] = begun
         try:
-            parcel = await self._pack(run, wish)
+            upload = await self._pack(run, request)
             await self._change(run.id, begun)
         except BaseException:
             del self._known[run.id]
             raise
-        self._tasks.start(self._upload(run, wish, token, parcel), name=f"publish {run.id}")
+        self._tasks.start(self._upload(run, request, checked, upload), name=f"publish {run.id}")
         return begun
 
-    async def get(self, run: RunRecord) -> Publication | None:
-        """Return how the last upload of a run went or goes; None: there was none."""
+    async def get(self, run: VisibleRun) -> Publication | None:
+        """Return the state of the last upload of a run, or None if there was none."""
         if (known := self._known.get(run.id)) is not None:
             return known
         content = await asyncio.to_thread(self._folder.run(run.id).load_publication)
@@ -177,110 +187,115 @@ class Publishing:
         except msgspec.MsgspecError:
             return None
         if found is not None and not found.status.is_over:
-            return _failed(found, "cut_short", "The server ended meanwhile. Publish it again.")
+            message = "The server ended during the upload. Publish the run again."
+            return _failed(found, "cut_short", message)
         return found
 
-    async def _upload(self, run: RunRecord, wish: Wish, token: str, parcel: Parcel) -> None:
+    async def _upload(
+        self, run: RunRecord, request: PublishRequest, token: str, upload: Upload
+    ) -> None:
         loop = asyncio.get_running_loop()
 
-        def hear(moved: Moved) -> None:
-            now = replace(self._known[run.id], progress=moved.share, step=moved.what)
+        def on_progress(moved: Moved) -> None:
+            now = replace(self._known[run.id], progress=moved.share, step=moved.step)
             self._known[run.id] = replace(now, status=PublicationStatus.UPLOADING)
-            loop.call_soon(self.told, run.id)
+            loop.call_soon(self._on_change, run.id)
 
         order = Push(
             endpoint=hub.endpoint(),
             token=token,
-            repo_id=wish.repo_id,
-            private=wish.private,
-            update=wish.update,
-            message=wish.message or f"{run.algorithm} on {run.env_id}",
-            files=(HubFile(name="README.md", text=parcel.card), *parcel.files),
-            curve=parcel.curve,
+            repo_id=request.repo_id,
+            private=request.private,
+            update=request.update,
+            message=request.message or f"{run.algorithm} on {run.env_id}",
+            files=(HubFile(name="README.md", text=upload.card), *upload.files),
+            curve=upload.curve,
         )
         async with self._slots:
-            end = await hub.push(order, hear)
+            end = await hub.push(order, on_progress)
         known = self._known[run.id]
         if isinstance(end, Done):
             now = datetime.now(UTC)
             known = replace(known, status=PublicationStatus.DONE, progress=1.0, step=None)
             known = replace(known, url=end.url, finished_at=now)
-            await self._tell(run.id, "published", known, f"Published at {end.url}.")
+            await self._finish(run.id, "published", known, f"Published at {end.url}.")
         else:
-            known = _failed(known, end.code, end.sentence)
-            message = f"It was not published: {end.sentence}"
-            await self._tell(run.id, "not_published", known, message)
+            known = _failed(known, end.code, end.message)
+            message = f"It was not published: {end.message}"
+            await self._finish(run.id, "not_published", known, message)
 
-    async def _tell(self, run_id: str, event: str, known: Publication, message: str) -> None:
+    async def _finish(self, run_id: str, event: str, known: Publication, message: str) -> None:
         level = EventLevel.WARNING if known.error else EventLevel.INFO
         try:
             await self._change(run_id, known)
-            await self._trainer.tell(run_id, event, message, level=level)
+            await self._runs.add_event(run_id, event, message, level=level)
         except (OSError, RunNotFoundError) as error:
-            # The run was deleted meanwhile, or the disk is full: what was uploaded stays there.
-            _log.warning("That run %s was published is not written down: %s", run_id, error)
+            # The run was deleted in the meantime, or the disk is full; the upload itself remains.
+            _log.warning("The publication of run %s could not be recorded: %s", run_id, error)
 
     async def _change(self, run_id: str, known: Publication) -> None:
         self._known[run_id] = known
         content = msgspec.json.encode(known)
         await asyncio.to_thread(self._folder.run(run_id).save_publication, content)
-        self.told(run_id)
+        self._on_change(run_id)
 
-    async def _pack(self, run: RunRecord, wish: Wish) -> Parcel:
+    async def _pack(self, run: RunRecord, request: PublishRequest) -> Upload:
         if run.status.is_active:
             raise WrongStateError(run.id, run.status, "be published while it trains. Stop it first")
-        tests = await self._evaluations.register.list(run.id)
-        return await asyncio.to_thread(_pack, run, self._folder.run(run.id), wish, tests)
+        evaluations = await self._evaluations.store.list(run.id)
+        return await asyncio.to_thread(_pack, run, self._folder.run(run.id), request, evaluations)
 
 
-def _failed(known: Publication, code: str, sentence: str) -> Publication:
+def _failed(known: Publication, code: str, message: str) -> Publication:
     return replace(
         known,
         status=PublicationStatus.FAILED,
         code=code,
-        error=sentence,
+        error=message,
         step=None,
         finished_at=datetime.now(UTC),
     )
 
 
-def _pack(run: RunRecord, folder: RunFolder, wish: Wish, tests: Sequence[Evaluation]) -> Parcel:
+def _pack(
+    run: RunRecord, folder: RunFolder, request: PublishRequest, evaluations: Sequence[Evaluation]
+) -> Upload:
     files = folder.artifacts()
     if "model.zip" not in files:
         raise WrongStateError(run.id, run.status, "be published: it has no model yet")
     name = model_file(run)
     found = [HubFile(name=name, path=str(folder.model))]
     found.append(HubFile(name="config.json", path=str(folder.config)))
-    if has_scaling := "vecnormalize.pkl" in files:
-        found.append(HubFile(name=SCALING, path=str(files["vecnormalize.pkl"].path)))
+    if has_normalization := "vecnormalize.pkl" in files:
+        found.append(HubFile(name=NORMALIZATION, path=str(files["vecnormalize.pkl"].path)))
     if has_reward := folder.reward.is_file():
         found.append(HubFile(name="reward.py", path=str(folder.reward)))
-    clip = folder.newest_clip()
-    if clip is not None:
-        found.append(HubFile(name=VIDEO, path=str(clip)))
-    done = (one for one in tests if one.status is EvaluationStatus.COMPLETED)
-    test = next((one for one in done if one.kind == "evaluation"), None)
-    if test is not None:
-        results = msgspec.json.format(msgspec.json.encode(_results(test)), indent=2).decode()
+    video = folder.newest_video()
+    if video is not None:
+        found.append(HubFile(name=VIDEO, path=str(video)))
+    done = (one for one in evaluations if one.status is EvaluationStatus.COMPLETED)
+    evaluation = next((one for one in done if one.kind == "evaluation"), None)
+    if evaluation is not None:
+        results = msgspec.json.format(msgspec.json.encode(_results(evaluation)), indent=2).decode()
         found.append(HubFile(name="results.json", text=results))
     curve = _curve(folder)
     facts = CardFacts(
         run=run,
-        repo_id=wish.repo_id,
+        repo_id=request.repo_id,
         model_name=name,
-        evaluation=test,
-        has_scaling=has_scaling,
-        has_video=clip is not None,
+        evaluation=evaluation,
+        has_normalization=has_normalization,
+        has_video=video is not None,
         has_curve=curve is not None,
         has_reward=has_reward,
     )
-    return Parcel(write_card(facts), tuple(found), curve)
+    return Upload(write_card(facts), tuple(found), curve)
 
 
-def _results(test: Evaluation) -> dict[str, object]:
+def _results(evaluation: Evaluation) -> dict[str, object]:
     names = ("episodes", "mean_return", "std_return", "median_return", "ci95", "min", "max")
     more = ("mean_length", "terminations", "returns", "lengths", "seeds", "deterministic")
-    return {name: getattr(test, name) for name in (*names, *more)}
+    return {name: getattr(evaluation, name) for name in (*names, *more)}
 
 
 def _curve(folder: RunFolder) -> Curve | None:

@@ -1,6 +1,6 @@
 """Load a model from the Hugging Face Hub as a run that can be evaluated.
 
-The web process moves its bytes and never looks inside; locked workers do.
+The web process only moves the bytes and never parses them; sandboxed workers do.
 """
 
 import asyncio
@@ -11,143 +11,140 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.accounts.errors import HubNotReachedError
-from app.core.errors import InputError
-from app.core.storage_thread import StorageThread
-from app.discovery.environment_finder import EnvironmentFinder
+from app.accounts import HubNotReachedError
+from app.core import InputError, StorageThread
+from app.discovery import EnvironmentFinder
 from app.protocol import commands, messages
-from app.run_config.config import RunConfig, RunRequest
-from app.runs.service import RunService
+from app.run_config import RunConfig, RunRequest
+from app.runs import RunService
 from app.sharing import hub
-from app.sharing.hub_orders import Failed, Pull, Pulled
-from app.sharing.publishing import Wish
-from app.workers.errors import JobError, JobRefusedError
-from app.workers.job import Job
-from app.workers.pool import WorkerPool
-from storage.database import runs
-from storage.database.database import in_one_step
-from storage.files.lab_folder import Arrival, LabFolder
-from storage.files.run_folder import RunFolder
-from storage.records.runs import RunRecord, RunStatus
+from app.sharing.hub_messages import Failed, Pull, Pulled
+from app.sharing.publishing import PublishRequest
+from app.workers import Job, JobError, JobRefusedError, WorkerPool
+from storage.database import runs, transaction
+from storage.files import IncomingRun, LabFolder, RunFolder
+from storage.records import Allowance, RunRecord, RunStatus
 
 _WITHIN_S = 120.0
 _LARGEST = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PullWish:
-    """Which model to load."""
+class PullRequest:
+    """The model to load."""
 
     repo_id: str
     filename: str | None = None
     env_id: str | None = None
-    """Where the Hub doesn't say which environment it plays."""
+    """The environment it plays, for repositories that don't name it."""
 
     def __post_init__(self) -> None:
-        Wish(repo_id=self.repo_id)
+        PublishRequest(repo_id=self.repo_id)
         if "/" not in self.repo_id:
-            raise InputError("repo_id must be owner/name, as the Hub has it.", field="repo_id")
+            raise InputError("repo_id must be owner/name, as on the Hub.", field="repo_id")
 
 
 class Pulls:
-    """Downloads, has a worker look, and makes a run of what it says."""
+    """Downloads models, has a worker examine them, and creates runs from them."""
 
     def __init__(
         self,
         folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: RunService,
+        runs: RunService,
         pool: WorkerPool,
     ) -> None:
         self._folder = folder
         self._storage = storage
         self._environments = environments
-        self._trainer = trainer
+        self._runs = runs.unchecked
         self._pool = pool
         self._one_at_a_time = asyncio.Lock()
 
-    async def pull(self, wish: PullWish, *, owner: str | None) -> RunRecord:
-        """Make a run of a public model.
+    async def pull(self, request: PullRequest, allowance: Allowance) -> RunRecord:
+        """Create a run from a public model.
 
         Raises:
-            InputError: if there is none that the lab can play; then nothing is left of it.
+            InputError: if there is none that the lab can play; then no files remain.
         """
         async with self._one_at_a_time:
-            arrival = await asyncio.to_thread(self._folder.begin_arrival)
+            incoming = await asyncio.to_thread(self._folder.begin_import)
             try:
-                return await self._take(wish, arrival, owner)
+                return await self._download_and_add(request, incoming, allowance.owner)
             finally:
-                await asyncio.to_thread(arrival.remove)
+                await asyncio.to_thread(incoming.remove)
 
-    async def _take(self, wish: PullWish, arrival: Arrival, owner: str | None) -> RunRecord:
-        files = arrival.folder
+    async def _download_and_add(
+        self, request: PullRequest, incoming: IncomingRun, owner: str | None
+    ) -> RunRecord:
+        files = incoming.folder
         await asyncio.to_thread(files.path.mkdir)
         order = Pull(
             endpoint=hub.endpoint(),
-            repo_id=wish.repo_id,
-            filename=wish.filename,
+            repo_id=request.repo_id,
+            filename=request.filename,
             model_to=str(files.model),
-            scaling_to=str(files.delivered["vecnormalize.pkl"]),
+            normalization_to=str(files.delivered["vecnormalize.pkl"]),
         )
         found = await hub.pull(order)
         if isinstance(found, Failed) and found.code == "no_network":
-            raise HubNotReachedError(found.sentence)
+            raise HubNotReachedError(found.message)
         if isinstance(found, Failed):
-            raise InputError(found.sentence, field="repo_id")
-        config = await self._config(wish, found, files)
+            raise InputError(found.message, field="repo_id")
+        config = await self._config(request, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
-        scaling = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
-        command = commands.Adopt(setup=config.setup(), model_size=len(model))
-        async with self._opened(command, model + scaling) as job:
+        normalization = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
+        command = commands.ConvertModel(setup=config.setup(), model_size=len(model))
+        async with self._opened(command, model + normalization) as job:
             policy = await job.file("policy.pt", at_most=_LARGEST)
         values = {
-            "name": wish.repo_id[:200],
+            "name": request.repo_id[:200],
             "env_id": config.env_id,
             "algorithm": config.algorithm,
             "config": config.model_dump(),
             "owner": owner,
             "timesteps": config.total_timesteps,
         }
-        run = await self._storage(_add, self._folder, arrival, policy, values)
-        message = f"Pulled from {hub.endpoint()}/{wish.repo_id}: {found.filename}."
-        return await self._trainer.announce_import(run, message)
+        run = await self._storage(_add_run, self._folder, incoming, policy, values)
+        message = f"Pulled from {hub.endpoint()}/{request.repo_id}: {found.filename}."
+        return await self._runs.announce_import(run, message)
 
-    async def _config(self, wish: PullWish, found: Pulled, files: RunFolder) -> RunConfig:
-        env_id = wish.env_id or found.env_id
+    async def _config(self, request: PullRequest, found: Pulled, files: RunFolder) -> RunConfig:
+        env_id = request.env_id or found.env_id
         if env_id is None:
             raise InputError(
-                f"{wish.repo_id} doesn't say which environment it plays. Name it.", field="env_id"
+                f"{request.repo_id} doesn't name its environment. Specify it.", field="env_id"
             )
         model = await asyncio.to_thread(files.model.read_bytes)
         async with self._opened(commands.Examine(), model) as job:
-            said = await job.answer(messages.Examined)
-        scaling = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
+            examined = await job.answer(messages.Examined)
+        normalization = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
         await self._environments.find(env_id, {})
-        request = RunRequest(
+        run_request = RunRequest(
             env_id=env_id,
-            algorithm=said.algorithm,
+            algorithm=examined.algorithm,
             hyperparameters={
-                "net_arch": said.net_arch,
-                "activation_fn": said.activation_fn,
-                **said.more,
+                "net_arch": examined.net_arch,
+                "activation_fn": examined.activation_fn,
+                **examined.more,
             },
-            total_timesteps=max(1, said.timesteps),
-            wrappers={"normalize_observation": True} if scaling else {},
+            total_timesteps=max(1, examined.timesteps),
+            wrappers={"normalize_observation": True} if normalization else {},
             seed=0,
         )
-        return RunConfig.from_request(request)
+        return RunConfig.from_request(run_request)
 
     @asynccontextmanager
     async def _opened(
-        self, command: commands.Adopt | commands.Examine, model: bytes
+        self, command: commands.ConvertModel | commands.Examine, model: bytes
     ) -> AsyncIterator[Job]:
-        """Have a worker open a model; say so if it refuses or comes to no end with it."""
+        """Have a worker open a model; raise InputError if it refuses, fails or times out."""
         try:
             async with self._pool.job(
                 command,
                 file=("model.zip", model),
-                slot=self._pool.side_slots.for_a_test(),
+                slot=self._pool.side_slots.priority_slot(),
                 within_s=_WITHIN_S,
             ) as job:
                 yield job
@@ -164,25 +161,25 @@ def _content(path: Path) -> bytes:
     return b""
 
 
-def _add(
-    folder: LabFolder, arrival: Arrival, policy: bytes, values: Mapping[str, Any]
+def _add_run(
+    folder: LabFolder, incoming: IncomingRun, policy: bytes, values: Mapping[str, Any]
 ) -> RunRecord:
-    """Add a run to the database and to the disk, or to neither."""
+    """Add a run to the database and to the disk atomically."""
     now, moved = datetime.now(UTC), None
     try:
-        with in_one_step():
+        with transaction():
             ended: dict[str, Any] = {
                 "status": RunStatus.COMPLETED,
                 "started_at": now,
                 "finished_at": now,
             }
             run = runs.create_run(**values, **ended)
-            files = arrival.folder
+            files = incoming.folder
             files.save_config(run.config)
             files.policy.write_bytes(policy)
             files.save_step(files.policy, int(values["timesteps"]))
             moved = folder.run(run.id)
-            arrival.move_in(moved)
+            incoming.move_to(moved)
     except BaseException:
         if moved is not None:
             moved.remove()

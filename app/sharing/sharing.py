@@ -1,69 +1,70 @@
-"""What can be done with a run beyond its lab: keep versions, take it along, bring it in."""
+"""Versions, bundles, imports, exports and publication of runs."""
 
 import asyncio
 from collections.abc import Sequence
 
+from app.core import StorageThread
 from app.core.events import Event
-from app.core.storage_thread import StorageThread
-from app.discovery.environment_finder import EnvironmentFinder
-from app.evaluation.service import Evaluations
-from app.runs.service import RunService
+from app.discovery import EnvironmentFinder
+from app.evaluation import Evaluations
+from app.runs import RunService
 from app.sharing.bundle import Bundle
 from app.sharing.exports import Exports
 from app.sharing.importing import Imports
 from app.sharing.publishing import Publishing
 from app.sharing.pulling import Pulls
 from app.sharing.versions import Version, pin_version, versions_of
-from app.workers.pool import WorkerPool
+from app.workers import WorkerPool
 from storage.database import events
-from storage.files.lab_folder import LabFolder
-from storage.records.runs import RunRecord
+from storage.files import LabFolder
+from storage.records import ChangeableRun, VisibleRun
 
 
 class Sharing:
-    """Everything about taking runs along, for pages and the API alike."""
+    """Groups the services of this package, for pages and the API."""
 
     def __init__(
         self,
         folder: LabFolder,
         storage: StorageThread,
         environments: EnvironmentFinder,
-        trainer: RunService,
+        runs: RunService,
         evaluations: Evaluations,
         pool: WorkerPool,
     ) -> None:
-        self.imports = Imports(folder, storage, environments, trainer)
+        self.imports = Imports(folder, storage, environments, runs)
         self.changed = Event[str]()
-        """Something about what can be taken along of a run is new."""
-        self.pulls = Pulls(folder, storage, environments, trainer, pool)
-        self.exports = Exports(folder, trainer, pool)
-        self.publishing = Publishing(folder, trainer, evaluations)
-        self.publishing.told = self.changed.emit
+        """Emits the id of a run whose versions or publication changed."""
+        self.pulls = Pulls(folder, storage, environments, runs, pool)
+        self.exports = Exports(folder, runs, pool)
+        self.publishing = Publishing(folder, runs, evaluations, on_change=self.changed.emit)
+        self._evaluations = evaluations
         self._folder = folder
         self._storage = storage
 
     async def open(self) -> None:
-        """Tidy up after an earlier server."""
+        """Remove unfinished imports of an earlier server."""
         await self.imports.open()
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel active uploads."""
         await self.publishing.close()
 
-    async def versions(self, run: RunRecord) -> Sequence[Version]:
+    async def versions(self, run: VisibleRun) -> Sequence[Version]:
         """Return the versions of a run's model, newest first."""
-        return await asyncio.to_thread(versions_of, run, self._folder.run(run.id))
+        evaluations = await self._evaluations.list(run)
+        return await asyncio.to_thread(versions_of, run, self._folder.run(run.id), evaluations)
 
-    async def pin(self, run: RunRecord, name: str, *, on: bool) -> None:
-        """Keep a checkpoint for good, or let newer ones take its place.
+    async def pin(self, run: ChangeableRun, name: str, *, on: bool) -> None:
+        """Pin a checkpoint, or unpin it so that newer ones may replace it.
 
         Raises:
-            VersionNotFoundError: if the run has none of this name.
+            VersionNotFoundError: if the run has no checkpoint of this name.
         """
         await asyncio.to_thread(pin_version, self._folder.run(run.id), name, on=on)
         self.changed.emit(run.id)
 
-    async def bundle(self, run: RunRecord) -> Bundle:
-        """Return a run packed into one file, as it is now."""
+    async def bundle(self, run: VisibleRun) -> Bundle:
+        """Return a bundle of the run's current files."""
         log = await self._storage(events.all_events, run.id)
         return Bundle(run, self._folder.run(run.id), log)

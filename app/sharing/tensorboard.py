@@ -1,12 +1,11 @@
-"""A run's metrics as the event file that TensorBoard reads, without TensorBoard."""
+"""Write a run's metrics as a TensorBoard event file, without TensorBoard."""
 
 import struct
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from app.protocol import protobuf as pb
-from storage.records.curves import unfold
-from storage.records.runs import JsonObject
+from storage.records import JsonObject, unfold
 
 _FILE_VERSION = "brain.Event:2"
 _NO_SCALARS = frozenset({"n", "timesteps", "vec_steps", "updates", "episode"})
@@ -17,7 +16,7 @@ _ALL = 0xFFFFFFFF
 
 
 def event_records(lines: Iterable[JsonObject], *, started: float) -> Iterator[bytes]:
-    """Yield the records of an event file: one for each line of metrics, by its timesteps."""
+    """Yield the records of an event file: one per line of metrics, with its timesteps as step."""
     yield _record(pb.double(1, started) + pb.text(3, _FILE_VERSION))
     for line in lines:
         values = b"".join(_value(name, number) for name, number in _scalars(line))
@@ -38,11 +37,11 @@ def _value(tag: str, value: float) -> bytes:
     return pb.message(1, (pb.text(1, tag), pb.single(2, value)))
 
 
-def _seconds(moment: object, otherwise: float) -> float:
+def _seconds(timestamp: object, default: float) -> float:
     try:
-        return datetime.fromisoformat(str(moment)).timestamp()
+        return datetime.fromisoformat(str(timestamp)).timestamp()
     except (ValueError, OverflowError):
-        return otherwise
+        return default
 
 
 def _record(content: bytes) -> bytes:
@@ -52,7 +51,7 @@ def _record(content: bytes) -> bytes:
 
 
 def _masked_crc(content: bytes) -> int:
-    """Return the checksum as these files have it: CRC-32C, turned and moved."""
+    """Return the masked CRC-32C (Castagnoli) of the TFRecord format: rotated, plus a constant."""
     crc = _ALL
     for byte in content:
         crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]

@@ -1,4 +1,4 @@
-"""The versions of a run's model: the final one, the best one, and every checkpoint that is kept."""
+"""The versions of a run's model: the final one, the best one, and every stored checkpoint."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,52 +7,57 @@ from typing import Literal
 
 import msgspec
 
-from storage.errors import VersionNotFoundError
-from storage.files.atomic import Artifact
-from storage.files.checkpoint_files import CheckpointFile
-from storage.files.run_folder import RunFolder
-from storage.records.runs import RunRecord
+from app.evaluation import Evaluation
+from app.run_config import readable_config
+from storage import VersionNotFoundError
+from storage.files import Artifact, CheckpointFile, RunFolder
+from storage.records import RunRecord
 
 Kind = Literal["final", "best", "checkpoint"]
 Source = Literal["evaluation", "training"]
 
-_JUDGED = b'"eval_timesteps"'
+_EVALUATED = b'"eval_timesteps"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A model as it was at some step."""
+    """A stored model of a run at some step."""
 
     name: str
-    """How its file is called among the artifacts."""
+    """The name of its file among the artifacts."""
     kind: Kind
     timesteps: int | None
     score: float | None
-    """The mean return of its newest evaluation, or else the mean reward of 100 episodes then."""
+    """Mean return of its newest evaluation, or else the mean reward of 100 episodes at its step."""
     score_from: Source | None
     size: int
     pinned: bool = False
 
     @property
     def address(self) -> int | str | None:
-        """What an evaluation calls it; None: the newest policy."""
+        """The `checkpoint` of an `EvaluationRequest` for it; None means the newest policy."""
         return {"best": "best", "checkpoint": self.timesteps}.get(self.kind)
 
 
-class _Judged(msgspec.Struct, frozen=True):
-    """What a line of metrics says about an evaluation beside training."""
+class _Evaluated(msgspec.Struct, frozen=True):
+    """The fields of a line of metrics that describe a periodic evaluation."""
 
     eval_timesteps: int
     eval_reward: float
 
 
-_LINES = msgspec.json.Decoder(_Judged)
+_LINES = msgspec.json.Decoder(_Evaluated)
 
 
-def versions_of(run: RunRecord, folder: RunFolder) -> list[Version]:
-    """Return the versions of a run's model, newest first; it reads files."""
+def versions_of(
+    run: RunRecord, folder: RunFolder, evaluations: Sequence[Evaluation]
+) -> list[Version]:
+    """Return the versions of a run's model, newest first; `evaluations` must be, too."""
     files = folder.artifacts()
-    scores = _evaluated(folder, is_judged=run.config.get("evaluate_every") is not None)
+    config = readable_config(run)
+    is_evaluated = config is not None and config.evaluate_every is not None
+    scores = dict(_periodic_scores(folder.metrics)) if is_evaluated else {}
+    scores |= _evaluation_scores(evaluations)
     found = [_checkpoint(file, files, scores) for file in reversed(folder.checkpoints)]
     found = [_of_file("best", folder, files, scores, None), *found]
     if run.status.is_over:
@@ -62,10 +67,10 @@ def versions_of(run: RunRecord, folder: RunFolder) -> list[Version]:
 
 
 def pin_version(folder: RunFolder, name: str, *, on: bool) -> None:
-    """Keep a checkpoint for good, or let newer ones take its place.
+    """Pin a checkpoint, or unpin it so that newer ones may replace it.
 
     Raises:
-        VersionNotFoundError: if there is none of this name.
+        VersionNotFoundError: if there is no checkpoint of this name.
     """
     for file in folder.checkpoints:
         if checkpoint_name(file) == name:
@@ -75,7 +80,7 @@ def pin_version(folder: RunFolder, name: str, *, on: bool) -> None:
 
 
 def checkpoint_name(file: CheckpointFile) -> str:
-    """Return how a checkpoint is called among the artifacts."""
+    """Return the name of a checkpoint among the artifacts."""
     return f"checkpoint-{file.timesteps}.zip"
 
 
@@ -106,7 +111,7 @@ def _checkpoint(
     try:
         facts = file.facts()
     except (OSError, msgspec.MsgspecError):
-        return None  # A newer one just took its place.
+        return None  # It was just replaced by a newer one.
     if name not in files:
         return None
     score, source = _score(file.timesteps, scores, facts.get("mean_reward"))
@@ -129,21 +134,20 @@ def _score(
     return trained, None if trained is None else "training"
 
 
-def _evaluated(folder: RunFolder, *, is_judged: bool) -> dict[int, float]:
-    """Return what evaluations say about the policies of some steps."""
-    found = dict(_beside_training(folder.metrics)) if is_judged else {}
-    for evaluation in folder.evaluations_found():
-        step, mean = evaluation.get("timesteps"), evaluation.get("mean_return")
-        if step is not None and mean is not None and evaluation.get("kind") == "evaluation":
-            found[step] = mean
-    return found
+def _evaluation_scores(evaluations: Sequence[Evaluation]) -> dict[int, float]:
+    """Return the mean return of the newest evaluation of each step."""
+    return {
+        one.timesteps: one.mean_return
+        for one in reversed(evaluations)
+        if one.kind == "evaluation" and one.timesteps is not None and one.mean_return is not None
+    }
 
 
-def _beside_training(path: Path) -> Sequence[tuple[int, float]]:
+def _periodic_scores(path: Path) -> Sequence[tuple[int, float]]:
     try:
         with path.open("rb") as file:
-            lines = [raw for raw in file if _JUDGED in raw and raw.endswith(b"\n")]
+            lines = [raw for raw in file if _EVALUATED in raw and raw.endswith(b"\n")]
     except FileNotFoundError:
         return []
-    judged = [_LINES.decode(raw) for raw in lines]
-    return [(line.eval_timesteps, line.eval_reward) for line in judged]
+    evaluated = [_LINES.decode(raw) for raw in lines]
+    return [(line.eval_timesteps, line.eval_reward) for line in evaluated]

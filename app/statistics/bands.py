@@ -1,4 +1,4 @@
-"""Several runs as one curve: each on a common grid, their interquartile mean, and a band."""
+"""Aggregate curves: the interquartile mean of several runs on a common grid, with a band."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,42 +11,42 @@ from app.statistics.estimators import CONFIDENCE, Array, interquartile_mean
 _RESAMPLES = 1_000
 _SEED = 0
 _COLUMNS_AT_ONCE = 32
-"""So that a thousand draws of fifty runs stay within some megabytes."""
+"""Limits the memory of a thousand resamples of fifty runs to some megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What runs had reached together at each point of a grid; low and high are a 95 % interval."""
+    """The interquartile mean of runs at each point of a grid, with its 95 % interval."""
 
     grid: Array
     middle: Array
     low: Array
     high: Array
     seeds: Sequence[int]
-    """How many of the runs had come that far."""
+    """How many runs had reached each point."""
 
 
 def band(curves: Sequence[tuple[Array, Array]], grid: Array) -> Band:
-    """Return the runs taken together on a grid.
+    """Return the aggregate of curves on a grid.
 
-    Each counts with the last value it had by then (previous-value fill), and only as far as it has
-    come; whole runs are drawn, not points, as in rliable's stratified bootstrap. Points that no
-    run has reached are left out.
+    Each curve counts with its previous value, up to its last point; the bootstrap resamples whole
+    runs, not points, as rliable's stratified bootstrap does. Points that no run has reached are
+    left out.
     """
-    values = np.array([filled(xs, ys, grid) for xs, ys in curves])
-    there = ~np.isnan(values)
-    reached = there.any(axis=0)
-    grid, values, there = grid[reached], values[:, reached], there[:, reached]
+    values = np.array([forward_fill(xs, ys, grid) for xs, ys in curves])
+    reached_by = ~np.isnan(values)
+    reached = reached_by.any(axis=0)
+    grid, values, reached_by = grid[reached], values[:, reached], reached_by[:, reached]
     middle, low, high = (np.empty(len(grid)) for _ in range(3))
-    for first, last in _stretches(there):
-        present = values[there[:, first], first:last]
+    for first, last in _blocks(reached_by):
+        present = values[reached_by[:, first], first:last]
         middle[first:last] = interquartile_mean(present.T)
         low[first:last], high[first:last] = _interval(present)
-    return Band(grid, middle, low, high, there.sum(axis=0).tolist())
+    return Band(grid, middle, low, high, reached_by.sum(axis=0).tolist())
 
 
-def filled(xs: Array, ys: Array, grid: Array) -> Array:
-    """Return the last value before each point of a grid; NaN before the first and past the end."""
+def forward_fill(xs: Array, ys: Array, grid: Array) -> Array:
+    """Return the previous value at each point of a grid; NaN outside the curve."""
     if not len(xs):
         return np.full(len(grid), np.nan)
     at = np.searchsorted(xs, grid, side="right") - 1
@@ -54,10 +54,10 @@ def filled(xs: Array, ys: Array, grid: Array) -> Array:
     return np.where(known, ys[np.maximum(at, 0)], np.nan)
 
 
-def _stretches(there: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> list[tuple[int, int]]:
-    """Return parts of the grid with the same runs in each, none too wide to draw at once."""
-    width = there.shape[1]
-    changes = np.flatnonzero((there[:, 1:] != there[:, :-1]).any(axis=0)) + 1
+def _blocks(reached_by: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> list[tuple[int, int]]:
+    """Return blocks of the grid, each reached by the same runs and narrow enough to resample."""
+    width = reached_by.shape[1]
+    changes = np.flatnonzero((reached_by[:, 1:] != reached_by[:, :-1]).any(axis=0)) + 1
     edges = sorted({0, *range(0, width, _COLUMNS_AT_ONCE), *changes.tolist(), width})
     return list(pairwise(edges))
 

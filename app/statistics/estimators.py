@@ -1,6 +1,6 @@
-"""What a few scores say: interquartile mean, bootstrap intervals, and which of two is better.
+"""Statistics of few scores: interquartile mean, bootstrap intervals, tests of a difference.
 
-The formulas are those of rliable (Agarwal et al. 2021), so that numbers can be set beside papers.
+The formulas are those of rliable (Agarwal et al. 2021), so that results compare with papers.
 """
 
 from collections.abc import Callable
@@ -19,19 +19,19 @@ CONFIDENCE = 0.95
 RESAMPLES = 2_000
 
 _TRIMMED = 0.25
-"""The share that the interquartile mean leaves out at either end."""
+"""The share that the interquartile mean trims at either end."""
 _SEED = 0
-"""So that the same runs have the same interval each time one looks."""
-_MOST_SPLITS = 20_000
-"""Up to so many ways to split the scores in two are counted one by one; of more, so many draws."""
+"""Fixed, so that the same scores always have the same interval."""
+_MAX_SPLITS = 20_000
+"""Up to this number all permutations are enumerated; of more, this number is sampled."""
 _POWER = 0.8
 
 
 def interquartile_mean(samples: Array) -> Array:
     """Return the mean of the middle half along the last axis, SciPy's `trim_mean` at 0.25."""
     cut = int(samples.shape[-1] * _TRIMMED)
-    kept = np.sort(samples, axis=-1)[..., cut : samples.shape[-1] - cut]
-    means: Array = kept.mean(axis=-1)
+    middle = np.sort(samples, axis=-1)[..., cut : samples.shape[-1] - cut]
+    means: Array = middle.mean(axis=-1)
     return means
 
 
@@ -42,7 +42,7 @@ def mean(samples: Array) -> Array:
 
 
 def bootstrap_interval(statistic: Statistic, *strata: Array) -> tuple[float, float]:
-    """Return the 95 % percentile interval; each stratum is drawn from by itself."""
+    """Return the 95 % percentile interval; each stratum is resampled separately."""
     draw = np.random.default_rng(_SEED)
     drawn = [scores[draw.integers(len(scores), size=(RESAMPLES, len(scores)))] for scores in strata]
     low, high = np.percentile(statistic(*drawn), _EDGES)
@@ -53,16 +53,16 @@ _EDGES = (100 * (1 - CONFIDENCE) / 2, 100 * (1 + CONFIDENCE) / 2)
 
 
 def probability_of_improvement(ours: Array, theirs: Array) -> Array:
-    """Return how likely a score of ours beats one of theirs; a tie counts half (Mann-Whitney U)."""
+    """Return the probability that ours beats theirs; a tie counts half (Mann-Whitney U)."""
     ahead = np.sign(ours[..., :, np.newaxis] - theirs[..., np.newaxis, :])
     shares: Array = (ahead.mean(axis=(-2, -1)) + 1) / 2
     return shares
 
 
 def effect_size(ours: Array, theirs: Array) -> float | None:
-    """Return Hedges' g: the distance of the means in standard deviations, unbiased for few scores.
+    """Return Hedges' g: the difference of means in standard deviations, unbiased for few scores.
 
-    None where there is no spread to measure it by.
+    None if there is no variance.
     """
     count = len(ours) + len(theirs)
     if min(len(ours), len(theirs)) < 2:
@@ -74,40 +74,40 @@ def effect_size(ours: Array, theirs: Array) -> float | None:
     return float(distance * (1 - 3 / (4 * count - 9)))
 
 
-def chance_of_such_a_difference(ours: Array, theirs: Array) -> float:
-    """Return the two-sided p of the rank-sum permutation test; ties share their rank.
+def permutation_p_value(ours: Array, theirs: Array) -> float:
+    """Return the two-sided p-value of the rank-sum permutation test; ties share their rank.
 
-    The bootstrap can't be asked with three seeds each: where all of ours are above all of theirs,
-    its interval has no width, and yet one in ten of such pairs looks like that by chance.
+    The bootstrap does not work with three seeds each: where all of ours are above all of theirs,
+    its interval has no width, although one in ten such pairs looks like that by chance.
     """
     ranks = _ranks(np.concatenate([ours, theirs]))
-    seen = ranks[: len(ours)].sum()
-    if comb(len(ranks), len(ours)) <= _MOST_SPLITS:
+    observed = ranks[: len(ours)].sum()
+    if comb(len(ranks), len(ours)) <= _MAX_SPLITS:
         chosen = np.array(list(combinations(range(len(ranks)), len(ours))))
         extra = 0
     else:
         draw = np.random.default_rng(_SEED)
-        chosen = draw.permuted(np.tile(np.arange(len(ranks)), (_MOST_SPLITS, 1)), axis=1)
+        chosen = draw.permuted(np.tile(np.arange(len(ranks)), (_MAX_SPLITS, 1)), axis=1)
         chosen = chosen[:, : len(ours)]
-        extra = 1  # What was seen is one of the ways, too.
+        extra = 1  # The observed order is a permutation, too.
     sums = ranks[chosen].sum(axis=1)
     near = 1e-9
-    fewest = min((sums >= seen - near).sum(), (sums <= seen + near).sum())
+    fewest = min((sums >= observed - near).sum(), (sums <= observed + near).sum())
     return min(1.0, 2 * float(fewest + extra) / (len(sums) + extra))
 
 
 def seeds_needed(probability: float) -> int | None:
-    """Return how many seeds each side needs to tell such a difference four times out of five.
+    """Return how many seeds each side needs to detect a difference with 80 % power.
 
-    Noether's formula (1987) for the rank-sum test, 5 % two-sided, 80 % power; never fewer than
-    the four with which that test can say anything at all. None: no number would do.
+    Noether's formula (1987) for the rank-sum test, 5 % two-sided; at least the four without which
+    that test can't be significant. None: no number suffices.
     """
-    apart = abs(probability - 0.5)
-    if apart < 0.01:
+    distance = abs(probability - 0.5)
+    if distance < 0.01:
         return None
     normal = NormalDist()
-    reach = normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(_POWER)
-    return max(4, ceil(reach**2 / (6 * apart**2)))
+    z = normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(_POWER)
+    return max(4, ceil(z**2 / (6 * distance**2)))
 
 
 def _ranks(scores: Array) -> Array:

@@ -1,1 +1,1 @@
-"""The HTTP server around pages and API: request filter, authentication, slow clients."""
+"""HTTP layer around pages and API: request filter, authentication, limits for slow clients."""

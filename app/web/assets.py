@@ -1,4 +1,4 @@
-"""Where the front-end files lie that set-up builds: fonts, code editor, API documentation."""
+"""Location of the front-end files built at set-up: fonts, code editor, API documentation."""
 
 from pathlib import Path
 

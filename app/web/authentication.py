@@ -1,4 +1,4 @@
-"""The gate behind the doors: who asks, whether they may come in, and when they have to leave."""
+"""Authenticate every request, and end its open answers when its session ends."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -7,22 +7,24 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.accounts.addresses import network_of
-from app.accounts.errors import (
+from app.accounts import (
+    NO_ACCOUNTS,
     AccessError,
+    AccountsUnavailableError,
     ForbiddenError,
-    NotNowError,
     NotSignedInError,
+    Pass,
+    Principal,
     ReadOnlyTokenError,
     UnknownProxyError,
+    network_of,
 )
-from app.accounts.limits.rates import OpenStreams, Rate
-from app.accounts.users.accounts import Accounts
-from app.accounts.visitors import NO_ACCOUNTS, Pass, Visitor
+from app.accounts.limits import OpenConnections, Rate
+from app.accounts.users import Accounts
 from app.web.early_responses import refuse_early, send_answer
-from app.web.session_cookie import read_cookie
-from storage.errors import NotWrittenError
-from storage.records.accounts import TokenScope
+from app.web.session_cookie import read_session_cookie
+from storage import NotWrittenError
+from storage.records import TokenScope
 
 _PUBLIC = frozenset(
     {
@@ -38,22 +40,22 @@ _PUBLIC = frozenset(
 )
 _PUBLIC_BELOW = ("/api/auth/", "/auth/")
 _FONTS = ".woff2"
-"""Of our files the only ones that the pages of strangers need; the others cost more to send."""
+"""The only assets that pages without sign-in need; the others cost more to send."""
 _NO_PAGES = ("/api/", "/_nicegui", "/assets/", "/theme.css", "/favicon.ico")
 _FORWARDED = frozenset({b"x-forwarded-for", b"forwarded", b"x-real-ip"})
 _READING = frozenset({"GET", "HEAD"})
 _POLICY_VIOLATION = 1008
-_MOST_STREAMS = 300
-_MOST_AT_ONCE = 200
-"""Answers that one person, or the strangers of one address, take their time to read."""
+_MAX_STREAMS = 300
+_MAX_CONCURRENT = 200
+"""Concurrent answers to one user, or to all anonymous clients of one network."""
 _STREAM = b"text/event-stream"
 _NOT_STORED = (b"cache-control", b"no-store")
 
 
 class Authentication:
-    """Pure ASGI, so that it sees WebSockets, too; without accounts everybody comes in.
+    """Authenticates as pure ASGI, to cover WebSockets; without accounts all requests are served.
 
-    `is_foreign` says whether a request belongs to a page that somebody else has open.
+    `is_foreign` tests whether a request belongs to another user's open page.
     """
 
     def __init__(
@@ -61,108 +63,108 @@ class Authentication:
         inner: ASGIApp,
         *,
         accounts: Accounts,
-        is_foreign: Callable[[Scope, Visitor], bool] | None = None,
-        strangers: Rate | None = None,
-        people: Rate | None = None,
+        is_foreign: Callable[[Scope, Principal], bool] | None = None,
+        anonymous: Rate | None = None,
+        users: Rate | None = None,
         pages: Rate | None = None,
     ) -> None:
         self._inner = inner
         self._accounts = accounts
         self._is_foreign = is_foreign
-        # A class behind one router that opens the login page at once has to come in.
-        self._strangers = strangers or Rate(20, burst=300)
-        self._people = people or Rate(50, burst=500)
-        # A page costs the event loop as much as a hundred answers of the API, and memory after it.
+        # A class of students behind one router may open the login page at the same time.
+        self._anonymous = anonymous or Rate(20, burst=300)
+        self._users = users or Rate(50, burst=500)
+        # A page costs as much event-loop time as a hundred API answers, and memory afterwards.
         self._pages = pages or Rate(1, burst=30)
-        self._streams = OpenStreams(_MOST_STREAMS)
-        self._at_once = OpenStreams(_MOST_AT_ONCE)
+        self._streams = OpenConnections(_MAX_STREAMS)
+        self._concurrent = OpenConnections(_MAX_CONCURRENT)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through with who asks in `scope["state"]["visitor"]`, or answer it."""
+        """Serve a request with its principal in `scope["state"]["principal"]`, or refuse it."""
         if scope["type"] not in {"http", "websocket"}:
             await self._inner(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         if not self._accounts.is_on:
-            state["visitor"] = NO_ACCOUNTS
-            await self._let_anybody_in(scope, receive, send)
+            state["principal"] = NO_ACCOUNTS
+            await self._serve_without_accounts(scope, receive, send)
             return
         try:
-            shown = await self._shown(scope)
-            visitor = None if shown is None else Visitor(shown, _address(scope))
-            state["visitor"] = visitor
-            with ExitStack() as held:
-                self._check(scope, visitor, held)
-                await self._serve(scope, receive, _keeping_private(send), visitor)
+            credential = await self._authenticate(scope)
+            principal = None if credential is None else Principal(credential, _address(scope))
+            state["principal"] = principal
+            with ExitStack() as counted:
+                self._check(scope, principal, counted)
+                await self._serve(scope, receive, _keeping_private(send), principal)
         except AccessError as error:
             await _refuse(scope, receive, send, error)
 
-    async def _let_anybody_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve who has no account: as much as they like, but no crowd of streams."""
+    async def _serve_without_accounts(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve without accounts: only the number of streams is limited."""
         try:
             if _came_through_proxy(scope):
                 raise UnknownProxyError
-            with ExitStack() as held:
+            with ExitStack() as counted:
                 if _is_stream(scope):
-                    # Each kind for itself: pages need a WebSocket, however many streams are open.
-                    counted_as = (network_of(_address(scope)), scope["type"])
-                    held.enter_context(self._streams.one_more(counted_as))
+                    # Counted by type: pages need a WebSocket, however many streams are open.
+                    key = (network_of(_address(scope)), scope["type"])
+                    counted.enter_context(self._streams.counting(key))
                 await self._inner(scope, receive, send)
         except AccessError as error:
             await _refuse(scope, receive, send, error)
 
-    async def _shown(self, scope: Scope) -> Pass | None:
-        """Return the pass that a token or a cookie stands for.
+    async def _authenticate(self, scope: Scope) -> Pass | None:
+        """Return the pass for the token or cookie of a request, if it is valid.
 
         Raises:
-            TooManyError: if this address asks too often as nobody, or shows what nobody knows.
-            NotNowError: if the database can't say.
+            TooManyError: if this network sends too many requests without a known credential.
+            AccountsUnavailableError: if the database can't be read.
         """
         passes = self._accounts.passes
         token, cookie = _secrets(scope)
-        shown = token or cookie
-        if shown is None or not passes.knows(shown):
-            self._strangers.take(network_of(_address(scope)))
+        secret = token or cookie
+        if secret is None or not passes.knows(secret):
+            self._anonymous.take(network_of(_address(scope)))
         try:
             if token is not None:
                 return await passes.of_token(token)
             return None if cookie is None else await passes.of_session(cookie)
         except NotWrittenError as error:
-            raise NotNowError(str(error)) from error
+            raise AccountsUnavailableError(str(error)) from error
 
-    def _check(self, scope: Scope, visitor: Visitor | None, held: ExitStack) -> None:
-        if visitor is None:
+    def _check(self, scope: Scope, principal: Principal | None, counted: ExitStack) -> None:
+        if principal is None:
             if not _is_public(scope["path"]):
                 raise NotSignedInError
-            held.enter_context(self._at_once.one_more(network_of(_address(scope))))
+            counted.enter_context(self._concurrent.counting(network_of(_address(scope))))
             return
-        if self._is_foreign is not None and self._is_foreign(scope, visitor):
-            raise ForbiddenError("This page was opened by somebody else. Load it again.")
-        person_id = visitor.me.id
-        self._people.take(person_id)
-        if _asks_for_page(scope):
-            self._pages.take(person_id)
-        counted = self._streams if _is_stream(scope) else self._at_once
-        held.enter_context(counted.one_more(person_id))
+        if self._is_foreign is not None and self._is_foreign(scope, principal):
+            raise ForbiddenError("This page belongs to another session. Reload it.")
+        user_id = principal.me.id
+        self._users.take(user_id)
+        if _is_page_request(scope):
+            self._pages.take(user_id)
+        limit = self._streams if _is_stream(scope) else self._concurrent
+        counted.enter_context(limit.counting(user_id))
         is_reading = scope["type"] == "websocket" or scope["method"] in _READING
-        if visitor.shown.scope is TokenScope.READ and not is_reading:
+        if principal.credential.scope is TokenScope.READ and not is_reading:
             raise ReadOnlyTokenError
 
     async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, visitor: Visitor | None
+        self, scope: Scope, receive: Receive, send: Send, principal: Principal | None
     ) -> None:
-        if visitor is None or _may_end_itself(scope):
+        if principal is None or _may_end_session(scope):
             await self._inner(scope, receive, send)
             return
         answer = _Answer(receive, send)
-        with _ending_with(visitor.shown) as ended:
+        with _ending_with(principal.credential) as ended:
             await self._inner(scope, receive, answer.send)
         if ended():
             await answer.close(scope)
 
 
 def _keeping_private(send: Send) -> Send:
-    """Keep what one person may see out of what others are given by a proxy that remembers."""
+    """Keep answers out of shared caches such as a proxy's."""
 
     async def private(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -175,76 +177,76 @@ def _keeping_private(send: Send) -> Send:
 
 
 class _Answer:
-    """Remembers how far an answer has come, to end it in good order."""
+    """Tracks the progress of an answer, so that it can be ended properly."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._begun: Message | None = None
-        self._is_over = False
+        self._start: Message | None = None
+        self._is_complete = False
 
     async def send(self, message: Message) -> None:
         if message["type"] in {"http.response.start", "websocket.accept"}:
-            self._begun = message
+            self._start = message
         elif message["type"] == "websocket.close" or (
             message["type"] == "http.response.body" and not message.get("more_body")
         ):
-            self._is_over = True
+            self._is_complete = True
         await self._send(message)
 
     async def close(self, scope: Scope) -> None:
-        if self._is_over:
+        if self._is_complete:
             return
-        # A connection that is gone has nothing to be closed.
+        # Sending fails if the connection is already gone.
         with suppress(RuntimeError, OSError):
             if scope["type"] == "websocket":
                 await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION})
-            elif self._begun is None:
-                await _tell(scope, self._receive, self._send, NotSignedInError())
-            elif _STREAM in dict(self._begun["headers"]).get(b"content-type", b""):
+            elif self._start is None:
+                await _send_error(scope, self._receive, self._send, NotSignedInError())
+            elif _STREAM in dict(self._start["headers"]).get(b"content-type", b""):
                 await self._send({"type": "http.response.body", "body": b""})
 
 
 @contextmanager
-def _ending_with(shown: Pass) -> Iterator["_Ended"]:
-    """Cancel the task that serves a visitor when they are signed out."""
+def _ending_with(credential: Pass) -> Iterator["_Ended"]:
+    """Cancel the current task when the pass of its principal ends."""
     task = asyncio.current_task()
     assert task is not None
     ended = _Ended()
 
     def cancel() -> None:
-        ended.is_so = True
+        ended.is_set = True
         task.cancel()
 
     try:
-        with shown.telling(cancel):
+        with credential.calling_at_end(cancel):
             yield ended
     except asyncio.CancelledError:
-        if not ended.is_so or task.cancelling() > 1:
+        if not ended.is_set or task.cancelling() > 1:
             raise
     finally:
-        if ended.is_so:
+        if ended.is_set:
             task.uncancel()
 
 
 class _Ended:
-    is_so = False
+    is_set = False
 
     def __call__(self) -> bool:
-        return self.is_so
+        return self.is_set
 
 
 def _secrets(scope: Scope) -> tuple[str | None, str | None]:
-    """Return what a program shows, or else what a browser shows."""
+    """Return the API token and the session cookie of a request, at most one of them."""
     headers = dict(scope["headers"])
     authorization = headers.get(b"authorization", b"").decode("latin-1")
     if scope["path"].startswith("/api/") and authorization.lower().startswith("bearer "):
         return authorization[7:].strip(), None
     if scope["type"] == "websocket" and b"origin" not in headers:
-        # Every browser says where a WebSocket comes from; a program has a token.
+        # Browsers always send an Origin with a WebSocket; programs must use a token.
         return None, None
     cookies = headers.get(b"cookie", b"").decode("latin-1")
-    return None, read_cookie(cookies, scheme=scope["scheme"]) or None
+    return None, read_session_cookie(cookies, scheme=scope["scheme"]) or None
 
 
 def _is_public(path: str) -> bool:
@@ -256,22 +258,22 @@ def _came_through_proxy(scope: Scope) -> bool:
     return any(name in _FORWARDED for name, _ in scope["headers"])
 
 
-def _may_end_itself(scope: Scope) -> bool:
-    """Whether it is short and may end its own session: what writes, and the way back to sign in."""
+def _may_end_session(scope: Scope) -> bool:
+    """Whether a request is short and may end its own session: a write or a sign-in callback."""
     if scope["type"] != "http":
         return False
     return scope["method"] not in _READING or scope["path"].startswith("/auth/")
 
 
-def _asks_for_page(scope: Scope) -> bool:
+def _is_page_request(scope: Scope) -> bool:
     return scope["type"] == "http" and not scope["path"].startswith(_NO_PAGES)
 
 
 def _is_stream(scope: Scope) -> bool:
-    return scope["type"] == "websocket" or _asks_for_stream(scope)
+    return scope["type"] == "websocket" or _is_event_stream(scope)
 
 
-def _asks_for_stream(scope: Scope) -> bool:
+def _is_event_stream(scope: Scope) -> bool:
     return bool(scope["path"].startswith("/api/") and scope["path"].endswith("/stream"))
 
 
@@ -281,25 +283,25 @@ def _address(scope: Scope) -> str:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
-    if _is_page(scope) and isinstance(error, NotSignedInError):
+    if _may_redirect(scope) and isinstance(error, NotSignedInError):
         path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
         target = quote(f"{path}?{query}" if query else path)
         location = f"/login?next={target}" if path != "/" else "/login"
         await send_answer(send, 303, b"", [(b"location", location.encode()), _NOT_STORED])
         return
-    await _tell(scope, receive, send, error)
+    await _send_error(scope, receive, send, error)
 
 
-async def _tell(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
+async def _send_error(scope: Scope, receive: Receive, send: Send, error: AccessError) -> None:
     headers = [_NOT_STORED]
     if error.retry_after_s is not None:
         headers.append((b"retry-after", str(error.retry_after_s).encode()))
     if error.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    told = (error.status, error.code, str(error))
-    await refuse_early(scope, receive, send, told, headers, field=error.field)
+    answer = (error.status, error.code, str(error))
+    await refuse_early(scope, receive, send, answer, headers, field=error.field)
 
 
-def _is_page(scope: Scope) -> bool:
+def _may_redirect(scope: Scope) -> bool:
     is_read = scope["type"] == "http" and scope["method"] in _READING
     return is_read and not scope["path"].startswith(("/api/", "/_nicegui"))

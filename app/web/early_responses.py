@@ -1,4 +1,4 @@
-"""Answers from before a request reaches its route: refusals in the shape of the API."""
+"""Answers sent before a request reaches its route: errors in the format of the API."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Header = tuple[bytes, bytes]
 _DENIAL = "websocket.http.response"
 _POLICY_VIOLATION = 1008
 _LONGEST_REASON = 123
-"""Bytes that fit into the frame that closes a WebSocket."""
+"""Maximum bytes of the reason in a WebSocket close frame (RFC 6455)."""
 
 
 async def refuse_early(
@@ -22,7 +22,7 @@ async def refuse_early(
     *,
     field: str | None = None,
 ) -> None:
-    """Answer with `error` (status, code, sentence); a WebSocket that isn't open yet likewise."""
+    """Answer an HTTP request or WebSocket handshake with `error` (status, code, sentence)."""
     status, code, sentence = error
     body = json.dumps({"error": {"code": code, "message": sentence, "field": field}}).encode()
     headers = [(b"content-type", b"application/json"), *headers]
@@ -45,12 +45,12 @@ async def send_answer(
     *,
     kind: str = "http.response",
 ) -> None:
-    """Send a whole answer."""
+    """Send a complete answer."""
     length = (b"content-length", str(len(body)).encode())
     await send({"type": f"{kind}.start", "status": status, "headers": [*headers, length]})
     await send({"type": f"{kind}.body", "body": body})
 
 
 def close_reason(sentence: str) -> str:
-    """Return as much of a sentence as fits into the frame that closes a WebSocket."""
+    """Truncate a sentence to what fits into a WebSocket close frame."""
     return sentence.encode()[:_LONGEST_REASON].decode(errors="ignore")

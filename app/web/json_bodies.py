@@ -1,25 +1,25 @@
-"""JSON bodies with too many values: to say what is wrong with each would keep everybody waiting."""
+"""Refuse JSON bodies with too many values: validating them would block the event loop."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.early_responses import refuse_early
 
 _LARGEST = 1 << 20
-"""What is longer is no JSON that any route takes, and must not be held in memory."""
+"""No route accepts longer JSON, so it must not be held in memory."""
 _HARMLESS = 32 << 10
-"""A body of so many bytes can't have enough values to matter."""
-_MOST_VALUES = 4_000
-_TOO_MANY = f"The body has more than {_MOST_VALUES:,} values. Send fewer."
+"""A body of at most this many bytes can't contain enough values to matter."""
+_MAX_VALUES = 4_000
+_TOO_MANY = f"The body has more than {_MAX_VALUES:,} values. Send fewer."
 
 
 class JsonBodies:
-    """Pure ASGI: reads large JSON bodies first, and refuses those with too many values in them."""
+    """Pure ASGI: reads JSON bodies before their routes and refuses those with too many values."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or answer it with what is wrong with its body."""
+        """Serve a request, or refuse it because of its body."""
         if scope["type"] != "http" or not _is_json(scope):
             await self._inner(scope, receive, send)
             return
@@ -33,12 +33,12 @@ class JsonBodies:
 
 def has_too_many_values(body: bytes) -> bool:
     """Whether a JSON text has more values than any request needs."""
-    # Without what is escaped, every second piece between quotation marks is outside of texts.
+    # Without escapes, every second piece between quotation marks lies outside of strings.
     plain = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    if plain.count(b'"') > 4 * _MOST_VALUES:
+    if plain.count(b'"') > 4 * _MAX_VALUES:
         return True
     outside = b"".join(plain.split(b'"')[::2])
-    return sum(map(outside.count, (b",", b"[", b"{"))) > _MOST_VALUES
+    return sum(map(outside.count, (b",", b"[", b"{"))) > _MAX_VALUES
 
 
 def _is_json(scope: Scope) -> bool:
@@ -46,7 +46,7 @@ def _is_json(scope: Scope) -> bool:
 
 
 async def _read_body(receive: Receive) -> list[Message]:
-    """Return the messages of a body, or as many as are enough to know that it is too long."""
+    """Return the messages of a body, stopping once it is known to be too long."""
     messages, size = [await receive()], 0
     while messages[-1].get("more_body", False) and size <= _LARGEST:
         messages.append(await receive())

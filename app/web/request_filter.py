@@ -1,4 +1,4 @@
-"""The doors of the server: which names and origins may ask, how much, and what browsers may do."""
+"""Check Host, Origin and size of every request; add security headers to every answer."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from app.web.early_responses import refuse_early
 
 _LARGEST_BODY = 1 << 20
 _LARGEST_FORM = 16 << 10
-"""For what strangers may send: to take a form of a mebibyte apart would keep everybody waiting."""
+"""Limit for forms that need no sign-in: parsing a form of 1 MiB would block the event loop."""
 _LARGEST_BUNDLE = 512 << 20
 _BUNDLES = "/api/runs/import"
 _FORMS = ("/login", "/logout", "/register", "/reset", "/auth/", "/api/auth/")
@@ -21,11 +21,11 @@ _BUNDLE_WITHIN_S = 1_800.0
 _TOO_SLOW = "The body did not arrive in time. Send it again."
 _READING = frozenset({"GET", "HEAD"})
 _HOST = re.compile(r"(\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?", re.ASCII)
-_ELSEWHERE = frozenset({"cross-site", "same-site"})
-"""Same site is elsewhere, too: it may be another port of this machine."""
-_FOLLOWS_A_LINK = ("navigate", "document")
+_OTHER_ORIGINS = frozenset({"cross-site", "same-site"})
+"""Includes same-site, which may be another port of this machine."""
+_NAVIGATION = ("navigate", "document")
 
-# NiceGUI's pages need inline scripts and `eval` (Vue templates); nothing comes from elsewhere.
+# NiceGUI's pages need inline scripts and `eval` (Vue templates); all sources are our own.
 _CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -56,9 +56,9 @@ _ONLY_HTTPS = (b"strict-transport-security", b"max-age=15552000")
 
 
 class BodyTooLargeError(HTTPException):
-    """A body went on beyond what is allowed.
+    """A body exceeds its size limit.
 
-    An HTTPException, because FastAPI calls every other error while it reads a body a 400.
+    An HTTPException, because FastAPI turns every other error while reading a body into a 400.
     """
 
     def __init__(self, largest: int) -> None:
@@ -73,7 +73,7 @@ class BodyTooSlowError(HTTPException):
 
 
 class RequestFilter:
-    """Pure ASGI, so that it sees WebSockets, too: Host, Origin, body size, security headers."""
+    """Filters as pure ASGI, to cover WebSockets: Host, Origin, body size, security headers."""
 
     def __init__(
         self, inner: ASGIApp, *, hosts: Iterable[str], body_within_s: float = _BODY_WITHIN_S
@@ -83,7 +83,7 @@ class RequestFilter:
         self._body_within_s = body_within_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it with what is wrong with it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] not in {"http", "websocket"}:
             await self._inner(scope, receive, send)
             return
@@ -94,8 +94,8 @@ class RequestFilter:
             is_http = scope["type"] == "http"
             largest = _largest_body(scope)
             within_s = _BUNDLE_WITHIN_S if scope["path"] == _BUNDLES else self._body_within_s
-            counted = _counting(receive, within_s, largest) if is_http else receive
-            await self._inner(scope, counted, _hardening(scope, send))
+            limited = _limiting(receive, within_s, largest) if is_http else receive
+            await self._inner(scope, limited, _hardening(scope, send))
         except BodyTooLargeError as error:
             too_large = (413, "too_large", error.detail)
             await refuse_early(scope, receive, send, too_large, _REFUSED_HEADERS)
@@ -106,11 +106,15 @@ class RequestFilter:
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get(b"host", "").lower()
-        # Of two, others may believe the one that was not looked at here.
-        is_one = sum(name == b"host" for name, _ in scope["headers"]) == 1
-        if not is_one or _without_port(host) not in self._hosts:
-            return 403, "foreign_host", "This server isn't known under that name (RL_LAB_HOSTS)."
-        if _is_from_elsewhere(scope, headers, host):
+        # With two Host headers, later code could use the one that is not checked here.
+        is_single = sum(name == b"host" for name, _ in scope["headers"]) == 1
+        if not is_single or _without_port(host) not in self._hosts:
+            return (
+                403,
+                "foreign_host",
+                ("This host name is not configured for the server (RL_LAB_HOSTS)."),
+            )
+        if _is_cross_origin(scope, headers, host):
             return 403, "foreign_origin", "Requests from other sites are refused."
         length, largest = headers.get(b"content-length", "0"), _largest_body(scope)
         if not length.isdecimal() or int(length) > largest:
@@ -129,17 +133,17 @@ def _too_large(largest: int) -> str:
     return f"The body is larger than {size}. Send less."
 
 
-def _is_from_elsewhere(scope: Scope, headers: dict[bytes, str], host: str) -> bool:
-    """Whether the page of another site asks; following a link from there to here is fine."""
+def _is_cross_origin(scope: Scope, headers: dict[bytes, str], host: str) -> bool:
+    """Whether another site's page sends the request; following a link from there is allowed."""
     origin = headers.get(b"origin")
     if origin is not None and _changes_something(scope) and not _is_same(origin, host):
         return True
-    is_link = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == _FOLLOWS_A_LINK
-    return headers.get(b"sec-fetch-site") in _ELSEWHERE and not is_link
+    is_link = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == _NAVIGATION
+    return headers.get(b"sec-fetch-site") in _OTHER_ORIGINS and not is_link
 
 
 def _changes_something(scope: Scope) -> bool:
-    """Whether a foreign page could do harm with it: all WebSockets, all but reading."""
+    """Whether a request can have side effects: every WebSocket, and all but GET and HEAD."""
     if scope["type"] == "websocket" or scope["path"].startswith("/_nicegui_ws"):
         return True
     return scope["method"] not in _READING
@@ -153,17 +157,17 @@ def _is_same(origin: str, host: str) -> bool:
 
 
 def _without_port(host: str) -> str:
-    """Take `name:8080`, `[::1]:8080` or a bare name apart; empty: it is none of them."""
+    """Return the host of `name:8080`, `[::1]:8080` or a bare name; empty if malformed."""
     found = _HOST.fullmatch(host)
     return (found["six"] or found["name"]) if found else ""
 
 
-def _counting(receive: Receive, within_s: float, largest: int) -> Receive:
-    """Count what a body brings, and wait for its end no longer than for any."""
+def _limiting(receive: Receive, within_s: float, largest: int) -> Receive:
+    """Limit the size of a body, and the time until all of it has arrived."""
     received, is_whole = 0, False
     deadline = asyncio.get_running_loop().time() + within_s
 
-    async def counted() -> Message:
+    async def limited() -> Message:
         nonlocal received, is_whole
         try:
             async with asyncio.timeout_at(None if is_whole else deadline):
@@ -177,7 +181,7 @@ def _counting(receive: Receive, within_s: float, largest: int) -> Receive:
                 raise BodyTooLargeError(largest)
         return message
 
-    return counted
+    return limited
 
 
 def _hardening(scope: Scope, send: Send) -> Send:

@@ -1,20 +1,19 @@
-"""The cookie that a signed-in browser shows."""
+"""Cookies of sessions and of sign-ins with an external account."""
 
 from starlette.requests import HTTPConnection, cookie_parser
 from starlette.responses import Response
 
-from app.accounts.auth.openid import FINISHED_WITHIN_S
-from app.accounts.auth.sign_in import SESSION_LASTS, Caller
+from app.accounts.auth import SESSION_LASTS, SIGN_IN_TIMEOUT_S, Caller
 
 _NAME = "lab_session"
 _SAFE_NAME = "__Host-lab_session"
-"""Over https: no other host, and nobody who speaks plain http, can plant one of this name."""
-_SHORT = "lab_elsewhere"
+"""For https: no other host and no plain http response can set a cookie with this prefix."""
+_STATE_NAME = "lab_elsewhere"
 _SECURE = frozenset({"https", "wss"})
 
 
-def give_cookie(response: Response, token: str, request: HTTPConnection) -> None:
-    """Let a browser show `token` from now on; no script sees it, no other site sends it along."""
+def set_session_cookie(response: Response, token: str, request: HTTPConnection) -> None:
+    """Set the session cookie; scripts can't read it, and requests of other sites lack it."""
     is_secure = request.url.scheme in _SECURE
     response.set_cookie(
         _SAFE_NAME if is_secure else _NAME,
@@ -27,49 +26,53 @@ def give_cookie(response: Response, token: str, request: HTTPConnection) -> None
     )
 
 
-def take_cookie(response: Response, request: HTTPConnection) -> None:
-    """Let a browser forget what it showed."""
+def delete_session_cookie(response: Response, request: HTTPConnection) -> None:
+    """Delete the session cookie."""
     is_secure = request.url.scheme in _SECURE
     name = _SAFE_NAME if is_secure else _NAME
     response.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=is_secure)
 
 
-def read_cookie(header: str, *, scheme: str) -> str | None:
-    """Return what a browser shows, from its header of cookies."""
-    # Not SimpleCookie: it gives up at what other programs on this host may have set.
+def read_session_cookie(header: str, *, scheme: str) -> str | None:
+    """Return the session token of a Cookie header."""
+    # SimpleCookie would fail on cookies that other programs on this host may have set.
     return cookie_parser(header).get(_SAFE_NAME if scheme in _SECURE else _NAME)
 
 
-def give_short_cookie(response: Response, value: str, request: HTTPConnection) -> None:
-    """Let a browser keep, encrypted, what it needs when it comes back from elsewhere."""
+def set_state_cookie(response: Response, value: str, request: HTTPConnection) -> None:
+    """Set the cookie with the encrypted state of a sign-in at a provider."""
     response.set_cookie(
-        _SHORT,
+        _STATE_NAME,
         value,
-        max_age=FINISHED_WITHIN_S,
+        max_age=SIGN_IN_TIMEOUT_S,
         path="/auth/",
         httponly=True,
-        # Lax, not strict: the way back begins on another site.
+        # Lax, not strict: the provider's site redirects back to us.
         samesite="lax",
         secure=request.url.scheme in _SECURE,
     )
 
 
-def take_short_cookie(response: Response, request: HTTPConnection) -> None:
-    """Let a browser forget what it kept: it is used."""
+def delete_state_cookie(response: Response, request: HTTPConnection) -> None:
+    """Delete the cookie with the state of a sign-in."""
     is_secure = request.url.scheme in _SECURE
-    response.delete_cookie(_SHORT, path="/auth/", httponly=True, samesite="lax", secure=is_secure)
+    response.delete_cookie(
+        _STATE_NAME, path="/auth/", httponly=True, samesite="lax", secure=is_secure
+    )
 
 
-def read_short_cookie(request: HTTPConnection) -> str:
-    """Return what `give_short_cookie` gave, or nothing."""
-    return request.cookies.get(_SHORT, "")
+def read_state_cookie(request: HTTPConnection) -> str:
+    """Return the state of a sign-in, or an empty string."""
+    return request.cookies.get(_STATE_NAME, "")
 
 
 def caller(request: HTTPConnection) -> Caller:
-    """Say where a request to sign in comes from, and what it showed already."""
-    visitor = request.scope["state"].get("visitor")
+    """Return the client of a sign-in request, with the session that it already has."""
+    principal = request.scope["state"].get("principal")
     return Caller(
         address=request.client.host if request.client else "",
         browser=request.headers.get("user-agent", "")[:200],
-        shown=visitor.shown if visitor is not None and visitor.person is not None else None,
+        credential=principal.credential
+        if principal is not None and principal.user is not None
+        else None,
     )

@@ -1,6 +1,6 @@
-"""Connections that say what they want too slowly, at too great length or in crowds are ended.
+"""Close connections that are too many, or whose requests are too slow or too long.
 
-uvicorn itself would wait, and keep whatever comes.
+uvicorn itself has no such limits.
 """
 
 import asyncio
@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from app.accounts.addresses import network_of
+from app.accounts import network_of
 
 HEADERS_WITHIN_S = 15.0
 LARGEST_HEAD = 64 << 10
-"""Bytes of headers, or of what may follow a body; uvicorn has no limit for either."""
-MOST_FROM_ONE_ADDRESS = 600
+"""Bytes of headers, or of trailers after a body; uvicorn limits neither."""
+MAX_PER_NETWORK = 600
 """Open connections; a class behind one router needs half of them."""
 _AROUND_A_HEADER = len(": \r\n")
 _TOO_LARGE = (
@@ -24,78 +24,81 @@ _TOO_LARGE = (
 
 
 class HeadTooLargeError(Exception):
-    """An address and its headers are longer than any honest ones; the parser stops at it."""
+    """URL and headers are too long; raised in a callback to stop the parser."""
 
 
-class ImpatientProtocol(HttpToolsProtocol):
-    """Gives every request so long for its headers, from the connection or its first byte on."""
+class LimitedProtocol(HttpToolsProtocol):
+    """An HTTP protocol with limits on the time and size of headers and on connections.
+
+    The time for headers counts from the connection, or from a later request's first byte.
+    """
 
     headers_within_s = HEADERS_WITHIN_S
-    most_from_one_address = MOST_FROM_ONE_ADDRESS
+    max_per_network = MAX_PER_NETWORK
     proxy = ""
-    """Whose connections are not counted: everybody comes through it."""
-    # uvicorn makes one of this class per connection and has no other place for what they share.
+    """Address of the proxy; its connections are not counted, as all users share them."""
+    # On the class: uvicorn creates an instance per connection, without a place for shared state.
     _open: ClassVar[Counter[str]] = Counter()
-    _giving_up: asyncio.TimerHandle | None = None
-    _without_end = 0
-    """Bytes since the last headers or body were whole."""
+    _headers_timeout: asyncio.TimerHandle | None = None
+    _unparsed = 0
+    """Bytes since headers or a part of a body were last parsed."""
     _counted_as: str | None = None
     _is_head_too_large = False
 
     def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as uvicorn has it
-        """Begin to wait for the first request, unless there are too many from there."""
+        """Wait for the first request, or abort if its network has too many connections."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timeout()
         self._count(str((transport.get_extra_info("peername") or ("",))[0]))
-        if self._counted_as and self._open[self._counted_as] > self.most_from_one_address:
+        if self._counted_as and self._open[self._counted_as] > self.max_per_network:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._stop_waiting()
+        """Release the timer and the count of this connection."""
+        self._cancel_timeout()
         self._uncount()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but not for ever in the same headers."""
-        self._without_end += len(data)
+        """Parse data, but abort if headers or trailers exceed their limit."""
+        self._unparsed += len(data)
         super().data_received(data)
-        if self._without_end > LARGEST_HEAD:
+        if self._unparsed > LARGEST_HEAD:
             self.transport.abort()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body; the guard counts those."""
-        self._without_end = 0
+        """Accept a part of a body; `RequestFilter` limits its size."""
+        self._unparsed = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Note that the request is whole."""
-        self._without_end = 0
+        """Reset the byte count at the end of a request."""
+        self._unparsed = 0
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Stop counting: what becomes a WebSocket is counted by person."""
+        """Stop counting the connection: WebSockets are counted by user."""
         self._uncount()
         super().handle_websocket_upgrade()
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the rest of a further request."""
-        if self._giving_up is None:
-            self._wait()
+        """Start the timer for the headers of a further request."""
+        if self._headers_timeout is None:
+            self._start_timeout()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Stop waiting: what is asked is known; the guard watches over the body."""
-        self._stop_waiting()
-        self._without_end = 0
-        # One that came in a single read was not long without an end.
+        """Stop the timer and check the size of the headers; `RequestFilter` limits the body."""
+        self._cancel_timeout()
+        self._unparsed = 0
+        # The byte count alone misses headers that arrive in a single read: it was just reset.
         if self._head_size() > LARGEST_HEAD:
             self._is_head_too_large = True
             raise HeadTooLargeError
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what can't be read, or is too long to be."""
+        """Refuse a malformed request, or one with too large headers."""
         if self._is_head_too_large:
             self.transport.write(_TOO_LARGE)
             self.transport.close()
@@ -106,13 +109,14 @@ class ImpatientProtocol(HttpToolsProtocol):
         headers = (len(name) + len(value) + _AROUND_A_HEADER for name, value in self.headers)
         return len(self.url) + sum(headers)
 
-    def _wait(self) -> None:
-        self._giving_up = self.loop.call_later(self.headers_within_s, self.transport.close)
+    def _start_timeout(self) -> None:
+        close = self.transport.close
+        self._headers_timeout = self.loop.call_later(self.headers_within_s, close)
 
-    def _stop_waiting(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+    def _cancel_timeout(self) -> None:
+        if self._headers_timeout is not None:
+            self._headers_timeout.cancel()
+            self._headers_timeout = None
 
     def _count(self, address: str) -> None:
         if address != self.proxy:
@@ -127,6 +131,6 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._counted_as = None
 
 
-def protocol_behind(proxy: str) -> type[ImpatientProtocol]:
-    """Return the protocol of a server whose visitors come through `proxy`; empty: directly."""
-    return type("ImpatientProtocol", (ImpatientProtocol,), {"proxy": proxy, "_open": Counter()})
+def protocol_behind(proxy: str) -> type[LimitedProtocol]:
+    """Return the protocol class of a server behind the proxy at `proxy`; empty: no proxy."""
+    return type("LimitedProtocol", (LimitedProtocol,), {"proxy": proxy, "_open": Counter()})

@@ -1,4 +1,4 @@
-"""What can be wrong before anything is imported that takes seconds: flags, variables, the port."""
+"""Check flags, variables and the port before slow imports, which take seconds."""
 
 import errno
 import os
@@ -7,14 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from app.core.errors import SettingsError
-from app.core.settings import Settings, read_settings
+from app.core import Settings, SettingsError, read_settings
 
 _REFUSED = 2
 
 
 def settings_or_exit(arguments: Sequence[str], commands: Mapping[str, str]) -> Settings:
-    """Return settings that work here, or say in one sentence why not and exit with 2."""
+    """Return valid settings, or print what is wrong in one sentence and exit with 2."""
     try:
         settings = read_settings(arguments, os.environ, commands=commands)
         _check_port(settings)
@@ -24,7 +23,7 @@ def settings_or_exit(arguments: Sequence[str], commands: Mapping[str, str]) -> S
 
 
 def refuse(sentence: str) -> NoReturn:
-    """Say why the server does not start, and end."""
+    """Print why the server does not start, and exit with 2."""
     sys.stderr.write(f"{sentence}\n")
     sys.exit(_REFUSED)
 
@@ -32,7 +31,7 @@ def refuse(sentence: str) -> NoReturn:
 def _check_port(settings: Settings) -> None:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as probe:
-        # As the server will: a port that an ended server left behind is free.
+        # As the server will do: a port in TIME_WAIT after an earlier server counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))

@@ -1,1 +1,1 @@
-"""The untrusted side of a run: everything that happens in the child process."""
+"""Code that runs in worker processes, which are untrusted and sandboxed."""

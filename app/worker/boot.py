@@ -1,9 +1,9 @@
-"""Entry of the worker processes, started by the lab and nobody else.
+"""Entry point of worker processes; only the web process starts it.
 
 `python -I -B boot.py fork-server` imports everything once and forks workers (`fork_server.py`).
-`python -I -B boot.py worker MEMORY_MB` is one worker, where fork isn't safe. There the order is
-the point: lock down first, then import what could start threads or run foreign code.
-Descriptor 0 brings commands, 1 becomes the way out for frames, what is printed goes to 2.
+`python -I -B boot.py worker MEMORY_MB` runs one worker, for systems where fork isn't safe. It must
+lock down before it imports anything that could start threads or run foreign code.
+Commands arrive on descriptor 0, frames leave on what was descriptor 1, prints go to descriptor 2.
 """
 
 import json
@@ -16,11 +16,11 @@ _NICE = 10
 
 
 def main() -> None:
-    """Serve as what the command line names."""
+    """Run the process that the command line names."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     sys.path.insert(0, root)
 
-    # Packages are found by listing their parent, which the lock-down forbids: import them now.
+    # Importing a package lists its parent folder, which the lock-down forbids: import them now.
     import app.protocol
     import app.worker
 
@@ -32,22 +32,22 @@ def main() -> None:
     else:
         frames = os.dup(1)
         os.dup2(2, 1)
-        give_way(open_autogroup())
+        lower_priority(open_autogroup())
         run_worker(frames, packages, memory_mb=int(sys.argv[2]))
 
 
 def open_autogroup() -> int | None:
-    """Return where this process says how its session is weighed; locked in, it can't open it."""
+    """Open the file that sets the CPU weight of this session; a locked process can't open it."""
     try:
         return os.open("/proc/self/autogroup", os.O_WRONLY)
     except OSError:
-        return None  # Not Linux, or one that knows no such groups.
+        return None  # Not Linux, or a kernel without autogroups.
 
 
-def give_way(autogroup: int | None) -> None:
-    """Let the pages of the lab, and the browser that shows them, have the processor first.
+def lower_priority(autogroup: int | None) -> None:
+    """Lower the CPU priority below that of the web process and the user's browser.
 
-    Where Linux weighs sessions against each other, `nice` only counts within this one.
+    Where Linux schedules by session (autogroup), `nice` only applies within this session.
     """
     os.nice(_NICE)
     if autogroup is not None:
@@ -57,7 +57,7 @@ def give_way(autogroup: int | None) -> None:
 
 
 def run_worker(frames: int, packages: Sequence[str], *, memory_mb: int) -> None:
-    """Lock this process down, say so on the descriptor `frames`, do one job and end."""
+    """Lock this process down, report that on the descriptor `frames`, do one job and exit."""
     from app.protocol import framing
     from app.worker.sandbox import lockdown
 

@@ -1,7 +1,7 @@
-"""torch without its compiler, which takes longer to import than all the rest, and 70 MB of memory.
+"""Import torch without its compiler, which costs 70 MB and more import time than all the rest.
 
-No worker compiles. But torch gets ready for it at its import, and every optimiser imports
-`torch._dynamo` to say that it needn't be compiled.
+No worker compiles. But torch prepares for it at import, and every optimizer imports
+`torch._dynamo` to exclude itself from compilation.
 """
 
 import importlib
@@ -11,38 +11,38 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 _COMPILER = "torch._dynamo"
-_SHAPES = "torch._meta_registrations"
-"""How operations work on tensors without content, which only compilers have."""
+_META_OPERATIONS = "torch._meta_registrations"
+"""Operations on meta tensors (shapes without data), which only the compiler needs."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Unneeded(ModuleType):
-    """Stands where the compiler would; whoever asks it for more gets the real one."""
+class _CompilerStub(ModuleType):
+    """Replaces the compiler's module, and imports the real one when other attributes are used."""
 
     @staticmethod
     def graph_break(*_: object) -> None:
-        """Nothing is recorded that could be broken."""
+        """Do nothing: no graph is recorded."""
 
     @staticmethod
     def disable(function: F, *_: object, **__: object) -> F:
-        """Nothing is compiled that could be left out."""
+        """Return the function as it is: nothing is compiled anyway."""
         return function
 
     def __getattr__(self, name: str) -> object:
-        # `inspect` asks every module for its file; that needs no compiler.
+        # `inspect` reads `__file__` of every module; that doesn't need the compiler.
         if name.startswith("__"):
             raise AttributeError(name)
         if sys.modules.get(_COMPILER) is self:
-            del sys.modules[_COMPILER], sys.modules[_SHAPES], sys.modules["torch"]._dynamo
-            importlib.import_module(_SHAPES)
+            del sys.modules[_COMPILER], sys.modules[_META_OPERATIONS], sys.modules["torch"]._dynamo
+            importlib.import_module(_META_OPERATIONS)
         return getattr(importlib.import_module(_COMPILER), name)
 
 
 def import_torch() -> None:
-    """Import torch so that it does without the compiler until somebody needs it, on one thread."""
+    """Import torch with one thread, and without its compiler until that is used."""
     if "torch" not in sys.modules:
-        sys.modules[_SHAPES] = ModuleType(_SHAPES)
+        sys.modules[_META_OPERATIONS] = ModuleType(_META_OPERATIONS)
         torch: Any = importlib.import_module("torch")
-        sys.modules[_COMPILER] = torch._dynamo = _Unneeded(_COMPILER)
+        sys.modules[_COMPILER] = torch._dynamo = _CompilerStub(_COMPILER)
         torch.set_num_threads(1)

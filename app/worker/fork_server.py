@@ -1,10 +1,10 @@
 """The fork server: imports what every worker needs once, then forks a worker per request.
 
-It holds no data of users and runs none of their code. It must have one thread, because a forked
-process has no other, and Landlock binds one thread only: it checks that before it serves.
+It holds no user data and runs no user code. It must be single-threaded, because fork only copies
+the calling thread and Landlock only restricts one thread: it checks that before it serves.
 
-Requests come as datagrams on descriptor 0 (`fork_protocol.py`). The worker itself answers, with its
-process id first and then as any worker.
+Requests arrive as datagrams on descriptor 0 (`fork_protocol.py`). The worker itself answers: first
+with its process id, then like any worker.
 """
 
 import gc
@@ -19,12 +19,12 @@ import tempfile
 from collections.abc import Sequence
 from typing import NoReturn
 
-from app.protocol.fork_protocol import NOT_ALONE, PID, REQUEST
+from app.protocol.fork_protocol import CANNOT_FORK, PID, REQUEST
 from app.worker import boot
 from app.worker.sandbox import kernel, lockdown
 
 WORKER_NAME = "rl-lab-worker"
-"""What lists of processes show."""
+"""The name of a worker in process lists."""
 
 _PIPES = 3
 _FRAMES = 3
@@ -33,18 +33,18 @@ _OWN_DESCRIPTORS = {0, 1, 2}
 
 
 def serve(packages: Sequence[str]) -> None:
-    """Fork workers for as long as the lab lives."""
-    lab = os.getppid()
+    """Fork workers until the web process ends."""
+    lab_pid = os.getppid()
     kernel.name_process("rl-lab-fork")
     autogroup = boot.open_autogroup()
     lockdown.restrict_fork_server(packages)
     import_everything()
-    # Not before: the lab waits for the imports.
-    boot.give_way(autogroup)
-    if what := _what_would_be_inherited():
-        sys.stderr.write(f"The fork server can't be used: its imports left {what}.\n")
-        sys.exit(NOT_ALONE)
-    # The collector must not write to, and so copy, what all workers share.
+    # Not earlier: the web process waits for the imports.
+    boot.lower_priority(autogroup)
+    if leftovers := _why_fork_is_unsafe():
+        sys.stderr.write(f"The fork server can't be used: its imports left {leftovers}.\n")
+        sys.exit(CANNOT_FORK)
+    # The garbage collector must not write to pages that the workers share: that would copy them.
     gc.collect()
     gc.freeze()
     requests = socket.socket(fileno=0)
@@ -53,14 +53,14 @@ def serve(packages: Sequence[str]) -> None:
         if not request:
             return
         (memory_mb,) = REQUEST.unpack(request)
-        _fork_worker(lab, pipes, packages, memory_mb)
+        _fork_worker(lab_pid, pipes, packages, memory_mb)
 
 
 def import_everything() -> None:
-    """Import all code of workers and with it torch and Stable-Baselines3."""
+    """Import all worker code, including torch and Stable-Baselines3."""
     from app.worker.compiler import import_torch
 
-    # torch asks for a temporary folder while it is imported; there is none that can be written.
+    # torch looks for a temporary folder during import, and none is writable.
     tempfile.tempdir = "/"
     import_torch()
     import app.worker
@@ -70,8 +70,8 @@ def import_everything() -> None:
             importlib.import_module(module.name)
 
 
-def _what_would_be_inherited() -> str | None:
-    """Return what makes this process unfit to be forked, if anything does."""
+def _why_fork_is_unsafe() -> str | None:
+    """Return the threads or descriptors that make a fork of this process unsafe, if any."""
     if (threads := kernel.thread_count()) != 1:
         return f"{threads - 1} threads running"
     if left_open := kernel.open_descriptors() - _OWN_DESCRIPTORS:
@@ -79,30 +79,30 @@ def _what_would_be_inherited() -> str | None:
     return None
 
 
-def _fork_worker(lab: int, pipes: list[int], packages: Sequence[str], memory_mb: int) -> None:
-    """Fork twice, so that the worker is an orphan, which the lab adopts: it waits for its end."""
-    adopted, adopting = os.pipe()
+def _fork_worker(lab_pid: int, pipes: list[int], packages: Sequence[str], memory_mb: int) -> None:
+    """Fork twice: the worker is orphaned, so that the web process adopts and reaps it."""
+    wait_end, release_end = os.pipe()
     try:
-        between = os.fork()
-        if between == 0:
-            os.close(adopting)
-            _fork_orphan(lab, pipes, packages, memory_mb=memory_mb, adopted=adopted)
-        os.waitpid(between, 0)
+        intermediate = os.fork()
+        if intermediate == 0:
+            os.close(release_end)
+            _fork_orphan(lab_pid, pipes, packages, memory_mb=memory_mb, wait_end=wait_end)
+        os.waitpid(intermediate, 0)
     except OSError as error:
         sys.stderr.write(f"No worker could be forked: {error}.\n")
-    for descriptor in (adopting, adopted, *pipes):
+    for descriptor in (release_end, wait_end, *pipes):
         os.close(descriptor)
 
 
 def _fork_orphan(
-    lab: int, pipes: list[int], packages: Sequence[str], *, memory_mb: int, adopted: int
+    lab_pid: int, pipes: list[int], packages: Sequence[str], *, memory_mb: int, wait_end: int
 ) -> NoReturn:
     try:
         if os.fork() == 0:
-            # Closed once the process between is gone, and the lab is the parent. Before that,
-            # the signal that ends a worker with its parent would end it at once.
-            os.read(adopted, 1)
-            if os.getppid() == lab:
+            # The pipe closes once the intermediate process has exited and the web process is the
+            # parent. Earlier, the parent-death signal would kill the worker at once.
+            os.read(wait_end, 1)
+            if os.getppid() == lab_pid:
                 _become_worker(pipes)
                 boot.run_worker(_FRAMES, packages, memory_mb=memory_mb)
     finally:
@@ -110,9 +110,9 @@ def _fork_orphan(
 
 
 def _become_worker(pipes: list[int]) -> None:
-    """Have nothing in common with the siblings but code and session: descriptors, chance.
+    """Separate this process from its siblings: own group, name, descriptors and random seeds.
 
-    The session is the fork server's, which has no terminal and gives way to the lab's.
+    The session stays the fork server's, which has no terminal and a low priority.
     """
     import numpy as np
     import torch

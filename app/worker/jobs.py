@@ -1,4 +1,4 @@
-"""The life of a locked worker: import what the role needs, take one job, do it, end."""
+"""Main function of a locked worker: read one job, import what it needs, do it, exit."""
 
 import importlib
 import os
@@ -7,49 +7,58 @@ import tempfile
 import traceback
 from typing import NamedTuple
 
-from app.protocol import commands, framing, messages
-from app.protocol.pipe import Channel, Control, read_file
-from app.protocol.user_code import ENVIRONMENT_FILE, UserCodeError
+from app.protocol import (
+    ENVIRONMENT_FILE,
+    Channel,
+    Control,
+    UserCodeError,
+    commands,
+    framing,
+    messages,
+    read_file,
+)
 from app.worker.compiler import import_torch
-from app.worker.user_code.guard import look_after_code
 from app.worker.user_code.loader import explain
+from app.worker.user_code.monitoring import watch_user_code
 
 
 class _Job(NamedTuple):
-    """Where the function of a job is, and what it takes beside its command."""
+    """The function of a job, and its arguments besides the command."""
 
     module: str
     function: str
-    takes: tuple[str, ...]
+    arguments: tuple[str, ...]
     needs_torch: bool = False
 
 
-_TALKS = ("channel", "control")
+_PIPE_ENDS = ("channel", "control")
 _JOBS: dict[type[commands.Command], _Job] = {
-    commands.Train: _Job("training.train", "train", (*_TALKS, "file"), needs_torch=True),
-    commands.View: _Job("evaluation.live_view", "view", _TALKS, needs_torch=True),
-    commands.Evaluate: _Job("evaluation.evaluate", "evaluate", _TALKS, needs_torch=True),
-    commands.Clip: _Job("evaluation.clips", "clip", _TALKS, needs_torch=True),
+    commands.Train: _Job("training.train", "train", (*_PIPE_ENDS, "file"), needs_torch=True),
+    commands.View: _Job("evaluation.live_view", "view", _PIPE_ENDS, needs_torch=True),
+    commands.Evaluate: _Job("evaluation.evaluate", "evaluate", _PIPE_ENDS, needs_torch=True),
+    commands.Clip: _Job("evaluation.clips", "clip", _PIPE_ENDS, needs_torch=True),
     commands.Examine: _Job("models.hub_policy", "examine", ("channel", "file"), needs_torch=True),
-    commands.Adopt: _Job("models.hub_policy", "adopt", ("channel", "file"), needs_torch=True),
+    commands.ConvertModel: _Job(
+        "models.hub_policy", "convert_model", ("channel", "file"), needs_torch=True
+    ),
     commands.Export: _Job("export.onnx_export", "export", ("channel", "file"), needs_torch=True),
-    commands.Evolve: _Job("evaluation.evolution_video", "evolve", ("channel", "file")),
+    commands.JoinClips: _Job("evaluation.evolution_video", "join_clips", ("channel", "file")),
     commands.Shrink: _Job("checks.avatar", "shrink", ("channel", "file")),
     commands.CheckReward: _Job("checks.check_reward", "check_reward", ("channel", "file")),
     commands.Inspect: _Job("checks.inspect_environment", "inspect_environment", ("channel",)),
     commands.CheckSandbox: _Job("checks.sandbox", "check_sandbox", ("channel",)),
-    commands.Picture: _Job("envs.picture", "picture", ("channel",)),
+    commands.RenderPreviews: _Job("envs.preview", "render_previews", ("channel",)),
     commands.Describe: _Job("envs.describe", "send_description", ("channel",)),
     commands.Record: _Job("trajectories.record", "record", ("channel",)),
-    commands.TryOut: _Job("tryout.tryout", "try_out", _TALKS),
+    commands.TryOut: _Job("tryout.tryout", "try_out", _PIPE_ENDS),
 }
-"""Every job, by its command; its module is imported only for it."""
+"""Every job by its command; a job's module is imported only when needed."""
 
 
 def serve(descriptor: int) -> None:
-    """Do one job and end the process; an error of the job is reported, not raised."""
+    """Do one job and exit; report an error of the job instead of raising it."""
     channel = Channel(descriptor)
-    # torch asks for a temporary folder while it is imported; there is none that can be written.
+    # torch looks for a temporary folder during import, and none is writable.
     tempfile.tempdir = "/"
     try:
         job = commands.decode_command(framing.read(0)[1])
@@ -58,37 +67,37 @@ def serve(descriptor: int) -> None:
     file = read_file() if getattr(job, "has_file", False) else b""
     control = Control()
     try:
-        look_after_code(job, channel)
+        watch_user_code(job, channel)
         _run(job, {"channel": channel, "control": control, "file": file})
-    except BaseException as raised:  # noqa: BLE001 - whatever the job raised the lab must hear
-        error = _blamed(raised, job)
+    except BaseException as raised:  # noqa: BLE001 - whatever the job raised is reported
+        error = _as_user_code_error(raised, job)
         line = error.line if isinstance(error, UserCodeError) else None
         channel.send(messages.Failed(reason=_reason(error), traceback=_traceback(), line=line))
     sys.stdout.flush()
     sys.stderr.flush()
-    # Skip the interpreter's teardown: threads of foreign libraries may refuse to end.
+    # Skip the interpreter's teardown: threads of libraries may never end.
     os._exit(0)
 
 
-def _run(job: commands.Command, given: dict[str, object]) -> None:
-    found = _JOBS[type(job)]
-    if found.needs_torch:
+def _run(job: commands.Command, available: dict[str, object]) -> None:
+    entry = _JOBS[type(job)]
+    if entry.needs_torch:
         import_torch()
     _register_environment(job)
-    module = importlib.import_module(f"app.worker.{found.module}")
-    getattr(module, found.function)(job, *(given[name] for name in found.takes))
+    module = importlib.import_module(f"app.worker.{entry.module}")
+    getattr(module, entry.function)(job, *(available[name] for name in entry.arguments))
 
 
 def _register_environment(job: commands.Command) -> None:
-    """Make the environment known that came with the job, if one did."""
-    played = _played(job)
-    if played is not None and played.env_code is not None:
+    """Register the custom environment of the job, if it has one."""
+    setup = _environment_of(job)
+    if setup is not None and setup.env_code is not None:
         from app.worker.envs import custom
 
-        custom.register(played.env_id, played.env_code)
+        custom.register(setup.env_id, setup.env_code)
 
 
-def _played(
+def _environment_of(
     job: commands.Command,
 ) -> commands.Setup | commands.Describe | commands.Record | commands.TryOut | None:
     match job:
@@ -99,20 +108,20 @@ def _played(
     return None
 
 
-def _blamed(error: BaseException, job: commands.Command) -> BaseException:
-    """Return the error as one of a person's environment, if that is where it was raised."""
-    played = _played(job)
-    if played is None or played.env_code is None or isinstance(error, UserCodeError):
+def _as_user_code_error(error: BaseException, job: commands.Command) -> BaseException:
+    """Convert an error that was raised in a custom environment; return others as they are."""
+    setup = _environment_of(job)
+    if setup is None or setup.env_code is None or isinstance(error, UserCodeError):
         return error
-    blamed = explain(error, ENVIRONMENT_FILE)
-    return error if blamed.line is None else blamed
+    explained = explain(error, ENVIRONMENT_FILE)
+    return error if explained.line is None else explained
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "The worker ran out of the memory it may use (RL_LAB_WORKER_MEMORY)."
     if isinstance(error, UserCodeError) or type(error).__name__ == "BadEnvironmentError":
-        # Its text is the whole sentence.
+        # The message is a complete sentence.
         return str(error)[: messages.MAX_TEXT]
     first_line = str(error).strip().partition("\n")[0]
     text = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__

@@ -1,4 +1,4 @@
-"""Why a job in a worker came to no end; each message is half a sentence."""
+"""Why a job in a worker was not completed; each message is a clause, not a sentence."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,13 +8,13 @@ class Cause(StrEnum):
     """What ended a worker before its job was done."""
 
     OUTSIDE = "outside"
-    """The system, or a person."""
+    """The system, or a user of the machine."""
     SANDBOX = "sandbox"
-    """It tried what is forbidden."""
+    """It tried a forbidden operation."""
     LIMIT = "limit"
-    """It used too much of something, or was silent for too long."""
+    """It exceeded a resource limit, or was silent for too long."""
     USER_CODE = "user_code"
-    """Code of a user hung in it, or crashed it."""
+    """A user's code hung in it, or crashed it."""
     ITSELF = "itself"
 
 
@@ -23,16 +23,16 @@ class Exit:
     """How a worker ended."""
 
     cause: Cause
-    how: str
-    """Half a sentence."""
+    reason: str
+    """A clause, not a sentence."""
     status: str = ""
     """The signal or the exit code."""
     line: int | None = None
-    """Where in a user's code, if that was it."""
+    """Line in the user's code that caused it, if any."""
 
 
 class JobError(Exception):
-    """A worker did not do its job."""
+    """A worker did not complete its job."""
 
 
 class NoWorkerError(JobError):
@@ -42,17 +42,19 @@ class NoWorkerError(JobError):
 class WorkerGoneError(JobError):
     """The worker closed its pipe without an answer."""
 
-    def __init__(self, how: str = "it ended without a word", *, exit: Exit | None = None) -> None:
-        self.exit = exit or Exit(Cause.OUTSIDE, how)
-        super().__init__(self.exit.how)
+    def __init__(
+        self, reason: str = "it ended without a message", *, exit: Exit | None = None
+    ) -> None:
+        self.exit = exit or Exit(Cause.OUTSIDE, reason)
+        super().__init__(self.exit.reason)
 
 
 class ProtocolError(JobError):
-    """The worker sent something that no honest worker sends."""
+    """The worker violated the protocol."""
 
 
 class JobFailedError(JobError):
-    """The worker says why it can't do its job; `line` is the one in a user's code, if any."""
+    """The worker reports why its job failed; `line` is the one in the user's code, if any."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -60,11 +62,11 @@ class JobFailedError(JobError):
 
 
 class JobRefusedError(JobError):
-    """The worker refuses what it was given, in a sentence for whoever gave it."""
+    """The worker refuses its input; the message is a sentence for the user."""
 
 
 class TooLongError(JobError):
-    """The job took longer than it may."""
+    """The job exceeded its time limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"it took longer than {seconds:g} s")

@@ -3,8 +3,7 @@
 import asyncio
 from typing import TypeVar
 
-from app.protocol import messages
-from app.protocol.user_code import UserCodeError
+from app.protocol import UserCodeError, messages
 from app.workers.errors import (
     Cause,
     JobFailedError,
@@ -13,23 +12,23 @@ from app.workers.errors import (
     TooLongError,
     WorkerGoneError,
 )
-from app.workers.local_worker import LocalWorker, Piece, Received
+from app.workers.worker import Piece, Received, Worker
 
 Answer = TypeVar("Answer")
 
 
 class Job:
-    """A worker with its job: what it answers, file pieces joined, failures as exceptions."""
+    """A worker with its job: returns its answers, joins file pieces, raises its failures."""
 
-    def __init__(self, worker: LocalWorker) -> None:
+    def __init__(self, worker: Worker) -> None:
         self.worker = worker
 
     async def next(self, *, within_s: float | None = None) -> Received:
-        """Return the next thing that the worker sends, signs of life left out.
+        """Return the next message from the worker, skipping `Alive`.
 
         Raises:
-            UserCodeError: if code of a user hangs, or has crashed the worker, with its line.
-            JobError: if the worker fails, refuses, ends, or takes longer than it may.
+            UserCodeError: if a user's code hangs or has crashed the worker, with its line.
+            JobError: if the worker fails, refuses, ends, or exceeds the time limit.
         """
         try:
             async with asyncio.timeout(within_s):
@@ -49,10 +48,10 @@ class Job:
         return received
 
     async def answer(self, *kinds: type[Answer]) -> Answer:
-        """Return the next thing, which must be of one of these kinds.
+        """Return the next message, which must be of one of these kinds.
 
         Raises:
-            UserCodeError, JobError: as `next`; if it is something else, too.
+            UserCodeError, JobError: as `next`, and if it is of another kind.
         """
         received = await self.next()
         if not isinstance(received, kinds):
@@ -64,7 +63,7 @@ class Job:
         """Return a file that the worker delivers in pieces.
 
         Raises:
-            UserCodeError, JobError: as `next`; if it is another file or too large, too.
+            UserCodeError, JobError: as `next`, and if it is another file or too large.
         """
         pieces = Pieces(name, at_most=at_most)
         while not pieces.take(await self.answer(Piece)):

@@ -1,15 +1,14 @@
-"""Find out at the start how well workers are locked in here: by trying to break out."""
+"""Check at start-up how well workers are sandboxed on this system, by trying to escape."""
 
-import asyncio
 import os
 import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from app.protocol import commands, messages
-from app.workers.errors import ProtocolError, WorkerGoneError
-from app.workers.local_worker import LocalWorker
+from app.protocol import UserCodeError, commands, messages
+from app.workers.errors import JobError
+from app.workers.pool import WorkerPool
 
 _MEMORY_MB = 512
 _WITHIN_S = 120.0
@@ -19,7 +18,7 @@ _CHECK_FAILED = "the check itself failed"
 
 
 class SandboxLevel(StrEnum):
-    """What may be said of workers on this system."""
+    """How well workers are sandboxed on this system."""
 
     FULL = "full"
     PARTIAL = "partial"
@@ -28,38 +27,35 @@ class SandboxLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """How well workers are locked in, and what gets out."""
+    """How well workers are sandboxed, and which attacks succeed."""
 
     level: SandboxLevel
     layers: tuple[str, ...]
-    open_doors: tuple[str, ...]
-    """The attacks that worked."""
+    escapes: tuple[str, ...]
+    """The attacks that succeeded."""
 
 
 async def check_sandbox() -> Sandbox:
-    """Let a real worker attack a file, the network and this process, and see what works."""
-    worker = LocalWorker(memory_mb=_MEMORY_MB)
+    """Let a real worker attack a file, the network and this process; return what succeeded."""
+    pool, layers = WorkerPool(memory_mb=_MEMORY_MB, side_slots=0), tuple[str, ...]()
     with tempfile.TemporaryDirectory() as folder:
         canary = Path(folder) / "canary"
         for file in (canary, canary.with_name("canary.x")):
             file.write_text("canary")
-        job = commands.CheckSandbox(canary=str(canary), lab_pid=os.getpid(), memory_mb=_MEMORY_MB)
+        command = commands.CheckSandbox(
+            canary=str(canary), lab_pid=os.getpid(), memory_mb=_MEMORY_MB
+        )
         try:
-            async with asyncio.timeout(_WITHIN_S):
-                locked = await worker.start()
-                worker.send(messages.encode(job))
-                said = await worker.receive()
-        except (WorkerGoneError, ProtocolError, TimeoutError, OSError):
-            return Sandbox(SandboxLevel.NONE, (), (_CHECK_FAILED,))
-        finally:
-            worker.kill()
-            await worker.wait()
-    doors = said.open if isinstance(said, messages.Doors) else (_CHECK_FAILED,)
-    return Sandbox(_level(frozenset(doors)), locked.layers, doors)
+            async with pool.job(command, within_s=_WITHIN_S) as job:
+                layers = job.worker.layers
+                escapes = (await job.answer(messages.Escapes)).attacks
+        except (JobError, UserCodeError):
+            return Sandbox(SandboxLevel.NONE, layers, (_CHECK_FAILED,))
+    return Sandbox(_level(frozenset(escapes)), layers, escapes)
 
 
-def _level(doors: frozenset[str]) -> SandboxLevel:
-    if not doors:
+def _level(escapes: frozenset[str]) -> SandboxLevel:
+    if not escapes:
         return SandboxLevel.FULL
     decisive = _FILES | _NETWORK | {_CHECK_FAILED}
-    return SandboxLevel.NONE if doors & decisive else SandboxLevel.PARTIAL
+    return SandboxLevel.NONE if escapes & decisive else SandboxLevel.PARTIAL

@@ -1,4 +1,4 @@
-"""The few workers that help beside training: tests come before pictures, clips come last."""
+"""Limit the side workers: jobs that users wait for come first, then live views, then clips."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -6,26 +6,26 @@ from contextlib import asynccontextmanager
 
 
 class SideSlots:
-    """Counts helpers; used as a context it is a place for somebody who only shows pictures."""
+    """Counts side workers; as a context manager it is a slot for a live view."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._taken = 0
         self._idle = 0
-        self._tests_waiting = 0
+        self._priority_waiting = 0
         self._changed = asyncio.Event()
 
     def locked(self) -> bool:
-        """Whether there is no place for pictures right now."""
-        return self._taken >= self._limit or self._tests_waiting > 0
+        """Whether there is no slot for a live view right now."""
+        return self._taken >= self._limit or self._priority_waiting > 0
 
-    async def until_wanted(self) -> None:
-        """Return once a test waits for a place that somebody with pictures should leave."""
-        await self._until(lambda: self._tests_waiting > 0 and self._is_full)
+    async def until_requested(self) -> None:
+        """Return once a priority job waits for a slot that a live view should yield."""
+        await self._until(lambda: self._priority_waiting > 0 and self._is_full)
 
     @asynccontextmanager
-    async def for_a_test(self) -> AsyncIterator[None]:
-        """Wait for a place for a test; there is one even where nothing is shown live."""
+    async def priority_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot for a priority job; there is one even if the limit is 0."""
         self._count(waiting=1)
         try:
             await self._until(lambda: not self._is_full)
@@ -38,8 +38,8 @@ class SideSlots:
             self._count(taken=-1)
 
     @asynccontextmanager
-    async def left_over(self) -> AsyncIterator[None]:
-        """Wait for a place that nobody else wants; see `until_displaced`."""
+    async def idle_slot(self) -> AsyncIterator[None]:
+        """Wait for a slot that no other job needs; see `until_preempted`."""
         await self._until(lambda: not self.locked() and self._taken + self._idle < self._limit)
         self._count(idle=1)
         try:
@@ -47,8 +47,8 @@ class SideSlots:
         finally:
             self._count(idle=-1)
 
-    async def until_displaced(self) -> None:
-        """Return once somebody has taken a place that was left over: nobody waits for it."""
+    async def until_preempted(self) -> None:
+        """Return once another job has taken an idle slot; it doesn't wait for its release."""
         await self._until(lambda: self._taken + self._idle > self._limit)
 
     async def __aenter__(self) -> None:
@@ -69,6 +69,6 @@ class SideSlots:
     def _count(self, *, taken: int = 0, waiting: int = 0, idle: int = 0) -> None:
         self._taken += taken
         self._idle += idle
-        self._tests_waiting += waiting
+        self._priority_waiting += waiting
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()

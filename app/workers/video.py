@@ -1,4 +1,4 @@
-"""A video that a worker delivers in pieces."""
+"""A video that a worker delivers in pieces, with its replay."""
 
 import gzip
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import msgspec
 from app.protocol import messages
 from app.workers.errors import ProtocolError
 from app.workers.job import Pieces
-from app.workers.local_worker import Piece
+from app.workers.worker import Piece
 
 LARGEST_VIDEO = 64 << 20
 LARGEST_REPLAY = 16 << 20
@@ -26,56 +26,56 @@ class Video:
     fps: float
     seconds: float
     has_steps: bool = False
-    """Whether it can be walked through step by step."""
+    """Whether it can be replayed step by step."""
     is_cut: bool = False
-    """Whether the episodes go on after its end."""
+    """Whether the episodes continue after its end."""
     is_removed: bool = False
-    """Whether newer ones took its place."""
+    """Whether it was deleted in favor of newer ones."""
 
 
 @dataclass(slots=True)
-class Filmed:
-    """A video and what is known of it."""
+class RecordedVideo:
+    """A video with its properties, while it is received and after."""
 
-    said: messages.Filmed | None = None
+    header: messages.VideoRecorded | None = None
     played: messages.Played | None = None
-    """What the episode brought, where it is a single one."""
-    _film: Pieces = field(default_factory=lambda: Pieces("video.mp4", at_most=LARGEST_VIDEO))
+    """The result of the episode, if it is a single one."""
+    _video: Pieces = field(default_factory=lambda: Pieces("video.mp4", at_most=LARGEST_VIDEO))
     _replay: Pieces = field(default_factory=lambda: Pieces("replay.json", at_most=LARGEST_REPLAY))
-    """What the policy saw and did, step by step; read before it is stored."""
+    """The observations and actions of the policy, step by step; validated before storage."""
 
     @property
     def content(self) -> bytearray:
-        """The video, as much of it as there is."""
-        return self._film.content
+        """The bytes of the video received so far."""
+        return self._video.content
 
     @property
     def video(self) -> Video | None:
-        """What is known of the video, if there is one."""
-        if self.said is None or not self.content:
+        """The properties of the video, if there is one."""
+        if self.header is None or not self.content:
             return None
         return Video(
             size=len(self.content),
-            width=self.said.width,
-            height=self.said.height,
-            fps=self.said.fps,
-            seconds=round(self.said.pictures / self.said.fps, 3),
-            is_cut=self.said.is_cut,
+            width=self.header.width,
+            height=self.header.height,
+            fps=self.header.fps,
+            seconds=round(self.header.frames / self.header.fps, 3),
+            is_cut=self.header.is_cut,
         )
 
     def take(self, piece: Piece) -> bool:
-        """Add a part of a file and return whether it was the last one.
+        """Add a piece of a file and return whether it was the last one.
 
         Raises:
             ProtocolError: if it is another file, or too large.
         """
-        if self.said is None:
+        if self.header is None:
             raise ProtocolError(f"an unexpected file {piece.header.name}")
-        pieces = self._replay if piece.header.name == "replay.json" else self._film
+        pieces = self._replay if piece.header.name == "replay.json" else self._video
         return pieces.take(piece)
 
     def checked_replay(self) -> bytes:
-        """Return the steps, packed for the disk; nothing if they aren't what they should be."""
+        """Return the replay, compressed for the disk; empty if it isn't valid."""
         try:
             _REPLAYS.decode(bytes(self._replay.content))
         except msgspec.MsgspecError:

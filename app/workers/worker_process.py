@@ -14,29 +14,29 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Protocol
 
-from app.core.tasks import Tasks
-from app.protocol.fork_protocol import NOT_ALONE, PID, REQUEST
+from app.core import Tasks
+from app.protocol.fork_protocol import CANNOT_FORK, PID, REQUEST
 
 _READ_LIMIT = 1 << 20
 _PR_SET_CHILD_SUBREAPER = 36
 _FORK_WITHIN_S = 120.0
-"""The first worker waits until everything is imported, on a busy machine for long."""
+"""The first worker waits for all imports, which takes long on a busy machine."""
 _END_WITHIN_S = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 def boot_path() -> Path:
-    """Return the file that a worker process starts with: nothing of it is imported here."""
+    """Return the entry file of worker processes, which is never imported here."""
     return Path(__file__).parents[1] / "worker" / "boot.py"
 
 
 class ForkError(Exception):
-    """The fork server gave no worker."""
+    """The fork server provided no worker."""
 
 
 class CannotForkError(ForkError):
-    """What is installed here can't be imported by a process that forks."""
+    """The installed libraries can't be imported by a process that forks."""
 
 
 class WorkerProcess(Protocol):
@@ -59,7 +59,7 @@ class WorkerProcess(Protocol):
 
 
 async def start_process(memory_mb: int) -> WorkerProcess:
-    """Start a worker, in an environment built from nothing.
+    """Start a worker with a minimal environment.
 
     Raises:
         OSError, ForkError: if it can't be started.
@@ -82,16 +82,16 @@ async def start_process(memory_mb: int) -> WorkerProcess:
 
 @cache
 def fork_server() -> "ForkServer":
-    """Return the fork server: one per process, because adopting orphans concerns all of it."""
+    """Return the fork server: one per process, because it makes the process a child subreaper."""
     return ForkServer()
 
 
 class ForkServer:
-    """The lab's side of the process that forks workers; it starts with the first request."""
+    """The lab's side of the process that forks workers; started by the first request."""
 
     def __init__(self) -> None:
         self.can_fork = _is_fork_safe()
-        """Whether workers are forked; spawned ones take longer to start, and more memory."""
+        """Whether workers are forked; spawned ones start slower and need more memory."""
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
         self._tasks = Tasks()
@@ -102,7 +102,7 @@ class ForkServer:
         return None if self._process is None else self._process.pid
 
     async def fork(self, memory_mb: int) -> WorkerProcess:
-        """Return the process of a new worker; a server that died is replaced.
+        """Return the process of a new worker; restart a dead server.
 
         Raises:
             CannotForkError: if workers must be spawned here.
@@ -112,13 +112,13 @@ class ForkServer:
         try:
             process: WorkerProcess = await asyncio.shield(forking)
         except asyncio.CancelledError:
-            # It is forked all the same, and stays a zombie unless somebody waits for its end.
-            forking.add_done_callback(_end_unwanted)
+            # It is forked anyway, and stays a zombie unless it is waited for.
+            forking.add_done_callback(_kill_unclaimed)
             raise
         return process
 
     def close(self) -> None:
-        """End the server; its workers go on, and the next request starts a new one."""
+        """End the server; its workers keep running, and the next request starts a new one."""
         if self._process is not None and self._requests is not None:
             self._process.kill()
             self._process.wait()
@@ -127,20 +127,20 @@ class ForkServer:
 
     async def _fork(self, memory_mb: int) -> "ForkedProcess":
         for _ in range(2):
-            requests = self._running()
+            requests = self._ensure_running()
             try:
                 async with asyncio.timeout(_FORK_WITHIN_S):
-                    return await ForkedProcess.ask_for(requests, memory_mb)
+                    return await ForkedProcess.request(requests, memory_mb)
             except TimeoutError:
                 self.close()
             except (ConnectionError, IncompleteReadError):
-                await self._see_whether_it_ended()
+                await self._check_exit()
             except BlockingIOError:
                 break
         raise ForkError("the fork server does not answer")
 
-    def _running(self) -> socket.socket:
-        """Return the line to the server; start it, or a new one in place of one that ended."""
+    def _ensure_running(self) -> socket.socket:
+        """Return the socket to the server; start it if it isn't running."""
         code = None if self._process is None else self._process.poll()
         if code is not None:
             _log.warning("The fork server ended (exit code %d); a new one starts.", code)
@@ -151,25 +151,25 @@ class ForkServer:
         return self._requests
 
     def _start(self) -> None:
-        # Workers are orphans of the server, and the lab adopts them: they don't end with it.
+        # Workers are orphans of the server and reparented to the lab: they don't end with it.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._requests, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setblocking(False)
-        with theirs:
-            self._process = spawn_fork_server(theirs)
+        with server_end:
+            self._process = spawn_fork_server(server_end)
 
-    async def _see_whether_it_ended(self) -> None:
-        """Find out why a worker was not forked: its server may have died, or give none."""
+    async def _check_exit(self) -> None:
+        """Find out why no worker was forked: the server may have died, or can't be used here."""
         if (process := self._process) is None:
-            return  # Another request has seen it.
+            return  # Another request has handled it.
         with suppress(subprocess.TimeoutExpired):
-            self.can_fork = await asyncio.to_thread(process.wait, _END_WITHIN_S) != NOT_ALONE
+            self.can_fork = await asyncio.to_thread(process.wait, _END_WITHIN_S) != CANNOT_FORK
         if not self.can_fork:
             raise CannotForkError("the fork server can't be used here")
 
 
 def spawn_fork_server(requests: socket.socket) -> subprocess.Popen[bytes]:
-    """Start the process that forks; it takes its requests from this socket."""
+    """Start the process that forks; it reads its requests from this socket."""
     return subprocess.Popen(
         _command("fork-server"),
         stdin=requests.fileno(),
@@ -181,7 +181,7 @@ def spawn_fork_server(requests: socket.socket) -> subprocess.Popen[bytes]:
 
 
 class ForkedProcess:
-    """A process that the fork server forked and the lab adopted."""
+    """A process that the fork server forked and that was reparented to the lab."""
 
     def __init__(self, pipes: "_Pipes", pid: int) -> None:
         self.stdin: StreamWriter | None = pipes.stdin
@@ -194,12 +194,12 @@ class ForkedProcess:
         asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
 
     @classmethod
-    async def ask_for(cls, requests: socket.socket, memory_mb: int) -> "ForkedProcess":
-        """Have the fork server fork a worker.
+    async def request(cls, requests: socket.socket, memory_mb: int) -> "ForkedProcess":
+        """Request a new worker from the fork server.
 
         Raises:
-            ConnectionError, IncompleteReadError: if it is gone or can't.
-            BlockingIOError: if it doesn't take requests.
+            ConnectionError, IncompleteReadError: if it is gone or can't fork.
+            BlockingIOError: if it doesn't accept requests.
         """
         pipes = _Pipes()
         try:
@@ -207,12 +207,12 @@ class ForkedProcess:
             (pid,) = PID.unpack(await pipes.stdout.readexactly(PID.size))
             return cls(pipes, pid)
         except BaseException:
-            # A worker whose lines are closed ends.
+            # A worker whose pipes are closed ends.
             pipes.close()
             raise
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
 
@@ -231,10 +231,10 @@ class ForkedProcess:
 
 
 class _ReadsToTheEnd(StreamReaderProtocol):
-    """Closes its pipe at the end; uvloop would keep it open, as a socket that can still send."""
+    """Closes its pipe at EOF; uvloop would keep it open like a socket that can still send."""
 
     def eof_received(self) -> bool:
-        """Let the transport be closed."""
+        """Let the transport close."""
         super().eof_received()
         return False
 
@@ -250,16 +250,16 @@ class _Pipes:
         self._transports: list[asyncio.BaseTransport] = []
 
     async def open(self, requests: socket.socket, memory_mb: int) -> None:
-        """Make the pipes and send the worker's ends with the request."""
+        """Create the pipes and send the worker's ends with the request."""
         (commands, own_in), (own_out, frames), (own_err, printed) = (os.pipe() for _ in range(3))
-        theirs = [commands, frames, printed]
+        worker_ends = [commands, frames, printed]
         try:
             self.stdin = await self._writer(own_in)
             self.stdout = await self._reader(own_out)
             self.stderr = await self._reader(own_err)
-            socket.send_fds(requests, [REQUEST.pack(memory_mb)], theirs)
+            socket.send_fds(requests, [REQUEST.pack(memory_mb)], worker_ends)
         finally:
-            for descriptor in theirs:
+            for descriptor in worker_ends:
                 os.close(descriptor)
 
     def close(self) -> None:
@@ -276,7 +276,7 @@ class _Pipes:
 
     async def _writer(self, descriptor: int) -> StreamWriter:
         loop = asyncio.get_running_loop()
-        # The protocol's reader is never used; it is there for its flow control.
+        # The protocol's reader is unused; the protocol is needed for flow control.
         transport, protocol = await loop.connect_write_pipe(
             lambda: StreamReaderProtocol(StreamReader()),
             _file(descriptor, "wb"),
@@ -286,22 +286,22 @@ class _Pipes:
 
 
 def _file(descriptor: int, mode: str) -> IO[bytes]:
-    """Return the file that a transport takes over, and that is closed with it once.
+    """Return the file that a transport takes over, so that its descriptor is closed only once.
 
-    uvloop closes the file and then, by its number, the descriptor once more, which by that time may
-    be another thread's.
+    uvloop closes the file and then the descriptor again by its number, which may by then belong to
+    another thread.
     """
     closes_by_number = type(asyncio.get_running_loop()).__module__.startswith("uvloop")
     return os.fdopen(descriptor, mode, buffering=0, closefd=not closes_by_number)
 
 
-def _end_unwanted(forking: asyncio.Task[ForkedProcess]) -> None:
+def _kill_unclaimed(forking: asyncio.Task[ForkedProcess]) -> None:
     if not forking.cancelled() and forking.exception() is None:
         forking.result().kill()
 
 
 def _is_fork_safe() -> bool:
-    """Whether this system forks processes with libraries loaded, and tells when they end."""
+    """Whether this system can fork processes with loaded libraries and report their exit."""
     if sys.platform != "linux":
         return False
     try:
@@ -316,7 +316,7 @@ def _command(*arguments: str) -> tuple[str, ...]:
 
 
 def worker_environment() -> dict[str, str]:
-    """Nothing of the server's own environment reaches a worker: secrets would stay readable."""
+    """Return the environment of workers, without the server's own variables and their secrets."""
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return {
         "PATH": "/usr/bin:/bin",

@@ -1,7 +1,7 @@
-"""Does the doctor find what is wrong? Trainings with a known cause, judged by the running lab.
+"""How well does the doctor diagnose? Trainings with a known problem, in a running lab.
 
-`BENCH_CASES=text` runs only cases whose name or set has the text; `BENCH_KEEP=folder` keeps what
-was measured, one JSON file per case.
+`BENCH_CASES=text` runs only cases whose name or set contains the text; `BENCH_KEEP=folder` stores
+runs, insights and metrics, one JSON file per case.
 """
 
 import json
@@ -13,7 +13,7 @@ from benchmarks.doctor.cases import FIRST_TRY, SECOND_TRY, THIRD_TRY, TUNED, Cas
 from benchmarks.doctor.scoring import Result, score
 from benchmarks.lab import MeasuredLab, measured_lab, progress
 
-_LOUD = ("warning", "error")
+_WARNINGS = ("warning", "error")
 _SETS = {
     "tuned": TUNED,
     "first try": FIRST_TRY,
@@ -23,13 +23,13 @@ _SETS = {
 
 
 def run() -> None:
-    """Train every case and print what was found, and how much of it was right."""
-    wanted = os.environ.get("BENCH_CASES", "")
+    """Train every case, and print the warnings, recall and precision."""
+    text = os.environ.get("BENCH_CASES", "")
     chosen = [
         (name, case)
         for name, cases in _SETS.items()
         for case in cases
-        if wanted in f"{name}: {case.name}"
+        if text in f"{name}: {case.name}"
     ]
     with measured_lab(wait_until_settled=False, RL_LAB_WORKERS="2") as lab:
         started = [(name, case, _start(lab, case)) for name, case in chosen]
@@ -42,48 +42,50 @@ def run() -> None:
 
 
 def _start(lab: MeasuredLab, case: Case) -> list[str]:
-    if "seeds" not in case.wish:
-        return [lab.start(**case.wish)]
-    wish = {name: value for name, value in case.wish.items() if name != "seed"}
-    answer = lab.api.post("/runs", json={**wish, "start": True})
+    if "seeds" not in case.request:
+        return [lab.start(**case.request)]
+    request = {name: value for name, value in case.request.items() if name != "seed"}
+    answer = lab.api.post("/runs", json={**request, "start": True})
     answer.raise_for_status()
     return [run["id"] for run in answer.json()["runs"]]
 
 
 def _finish(lab: MeasuredLab, name: str, case: Case, run_ids: list[str]) -> Result:
-    """Wait for a case; of a group the last run is asked, which knows all others."""
+    """Wait for a case; of a seed group use the last run's insights, which cover the whole group."""
     runs = [lab.wait(run_id) for run_id in run_ids]
     insights = lab.api.get(f"/runs/{run_ids[-1]}/insights").json()["items"]
-    _keep(lab, name, case, runs, insights)
+    _store(lab, name, case, runs, insights)
     latest: dict[str, Any] = runs[-1]["latest"] or {}
-    warned = tuple(one["code"] for one in insights if one["severity"] in _LOUD)
+    warned = tuple(one["code"] for one in insights if one["severity"] in _WARNINGS)
     return Result(case, latest.get("mean_reward"), warned)
 
 
-def _keep(
+def _store(
     lab: MeasuredLab, name: str, case: Case, runs: list[dict[str, Any]], insights: list[Any]
 ) -> None:
     if not (folder := os.environ.get("BENCH_KEEP")):
         return
     Path(folder).mkdir(parents=True, exist_ok=True)
     lines = lab.api.get(f"/runs/{runs[-1]['id']}/metrics").json()["items"]
-    kept = {"set": name, "case": case.name, "runs": runs, "insights": insights, "lines": lines}
-    file = f"{name}-{case.name}-{case.wish['algorithm']}".replace(" ", "_").replace(",", "")
-    (Path(folder) / f"{file}.json").write_text(json.dumps(kept))
+    content = {"set": name, "case": case.name, "runs": runs, "insights": insights, "lines": lines}
+    file = f"{name}-{case.name}-{case.request['algorithm']}".replace(" ", "_").replace(",", "")
+    (Path(folder) / f"{file}.json").write_text(json.dumps(content))
 
 
 def _print(name: str, results: list[Result]) -> None:
     if not results:
         return
     print(f"\n### {name}\n")
-    print("| case | trained | score | warnings | verdict |")
+    print("| case | trained | score | warnings | result |")
     print("|---|---|---|---|---|")
     for result in results:
-        wish = result.case.wish
-        trained = f"{wish['algorithm']} {wish['env_id']} {wish['total_timesteps'] // 1000}k"
+        request = result.case.request
+        trained = (
+            f"{request['algorithm']} {request['env_id']} {request['total_timesteps'] // 1000}k"
+        )
         mean = "-" if result.score is None else f"{result.score:,.1f}"
-        said = ", ".join(result.warned) or "none"
-        print(f"| {result.case.name} | {trained} | {mean} | {said} | {_verdict(result)} |")
+        warnings = ", ".join(result.warned) or "none"
+        print(f"| {result.case.name} | {trained} | {mean} | {warnings} | {_outcome(result)} |")
     total = score(results)
     print(
         f"\nrecall {total.recall:.2f} ({total.found} of {total.broken} causes), precision "
@@ -92,7 +94,7 @@ def _print(name: str, results: list[Result]) -> None:
     )
 
 
-def _verdict(result: Result) -> str:
+def _outcome(result: Result) -> str:
     if result.wrong:
         return f"wrong: {', '.join(result.wrong)}"
     if result.case.is_healthy:

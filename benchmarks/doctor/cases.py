@@ -1,8 +1,8 @@
-"""Configurations with a known cause of what goes wrong in them, and healthy ones.
+"""Configurations with a known problem, and healthy ones.
 
-On those of `TUNED` thresholds were chosen. The three tries were held out: written down before they
-were trained, with the rules as they were. What each showed was mended, so only its first result is
-a test; docs/doctor.md has both.
+The rules' thresholds were tuned on `TUNED`. The three tries were held out: written before they were
+trained, with the rules unchanged. The rules were then improved after each, so only its first result
+is a test; docs/doctor.md has both.
 """
 
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ RATE_TOO_HIGH = frozenset(
         "gradients_explode",
     }
 )
-"""Any of these names a learning rate that is too high."""
+"""Each of these codes identifies a learning rate that is too high."""
 OF_HIGH_RATE = RATE_TOO_HIGH | {"clips_much", "dead_units", "entropy_collapsed", "critic_useless"}
-"""What a learning rate that is too high brings with it."""
+"""The consequences of a learning rate that is too high."""
 RATE_TOO_LOW = frozenset({"learning_rate_low", "policy_hardly_moves"})
 OF_NO_LEARNING = frozenset({"critic_useless"})
-"""Where nothing was learned, the critic hasn't learned either."""
+"""Without learning, the critic hasn't learned either."""
 
 GOOD_SCORE = {
     "CartPole-v1": 300.0,
@@ -36,19 +36,19 @@ GOOD_SCORE = {
     "ContextualBandit-v0": 50.0,
     "GaussianBandit-v0": 50.0,
 }
-"""From this mean of the last episodes on, nobody may say that learning failed."""
+"""From this mean reward of the last episodes on, warnings that learning failed are wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One training and what the doctor should say of it."""
+    """One training and the expected warnings of the doctor."""
 
     name: str
-    wish: dict[str, Any]
+    request: dict[str, Any]
     cause: frozenset[str] = frozenset()
-    """Codes of which each names what is wrong; empty: healthy."""
+    """Codes that each identify the problem; empty: healthy."""
     also: frozenset[str] = field(default_factory=frozenset)
-    """What follows from the cause and is rightly said, too."""
+    """Codes of consequences of the cause, which are correct as well."""
 
     @property
     def is_healthy(self) -> bool:
@@ -67,9 +67,15 @@ def _case(
     also = more.pop("also", frozenset())
     codes = frozenset({cause}) if isinstance(cause, str) else cause
     hyperparameters = more.pop("hp", {})
-    wish = {"env_id": env_id, "algorithm": algorithm, "total_timesteps": steps, "seed": 1, **more}
-    wish |= {"hyperparameters": hyperparameters} if hyperparameters else {}
-    return Case(name=name, wish=wish, cause=codes, also=also)
+    request = {
+        "env_id": env_id,
+        "algorithm": algorithm,
+        "total_timesteps": steps,
+        "seed": 1,
+        **more,
+    }
+    request |= {"hyperparameters": hyperparameters} if hyperparameters else {}
+    return Case(name=name, request=request, cause=codes, also=also)
 
 
 TUNED = (
@@ -113,7 +119,7 @@ TUNED = (
         hp={"exploration_final_eps": 1.0},
     ),
     _case(
-        "learning rate 1 with a memory",
+        "learning rate 1, replay buffer",
         "CartPole-v1",
         "DQN",
         30_000,
@@ -231,7 +237,7 @@ FIRST_TRY = (
         also=OF_HIGH_RATE,
     ),
     _case(
-        "learning rate 1 with a memory",
+        "learning rate 1, replay buffer",
         "LunarLander-v3",
         "DQN",
         30_000,
@@ -299,7 +305,7 @@ FIRST_TRY = (
         also=OF_NO_LEARNING,
     ),
     _case(
-        "never at the top, with a memory",
+        "never at the top, DQN",
         "MountainCar-v0",
         "DQN",
         30_000,

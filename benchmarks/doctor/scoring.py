@@ -1,4 +1,4 @@
-"""How often the doctor is right: recall over causes, precision over warnings."""
+"""Score the doctor: recall over causes, precision over warnings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from benchmarks.doctor.cases import GOOD_SCORE, Case
 
 SYMPTOMS = frozenset({"stuck", "plateau", "collapsed"})
-"""They say that it went badly, not why: right wherever the score is below `GOOD_SCORE`."""
+"""They report bad results without a cause: correct wherever the score is below `GOOD_SCORE`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a case."""
+    """The result of a case."""
 
     case: Case
     score: float | None
@@ -21,23 +21,23 @@ class Result:
 
     @property
     def is_found(self) -> bool:
-        """Whether the cause was named."""
+        """Whether a warning named the cause."""
         return bool(self.case.cause & set(self.warned))
 
     @property
     def wrong(self) -> list[str]:
-        """Warnings that are not true of this case."""
+        """The warnings that are wrong for this case."""
         return [code for code in self.warned if not self._is_right(code)]
 
     def _is_right(self, code: str) -> bool:
         if code in SYMPTOMS and not self.case.is_healthy:
-            return self.score is None or self.score < GOOD_SCORE[self.case.wish["env_id"]]
+            return self.score is None or self.score < GOOD_SCORE[self.case.request["env_id"]]
         return code in self.case.cause | self.case.also
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Several cases taken together."""
+    """The counts over several cases."""
 
     broken: int
     found: int
@@ -48,17 +48,17 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """The share of causes that were named."""
+        """The fraction of causes that were found."""
         return self.found / self.broken if self.broken else 1.0
 
     @property
     def precision(self) -> float:
-        """The share of warnings that were right."""
+        """The fraction of warnings that were correct."""
         return 1 - self.wrong / self.warnings if self.warnings else 1.0
 
 
 def score(results: Sequence[Result]) -> Score:
-    """Count what was right and wrong."""
+    """Count causes, found causes, and correct and wrong warnings."""
     broken = [result for result in results if not result.case.is_healthy]
     healthy = [result for result in results if result.case.is_healthy]
     return Score(

@@ -1,4 +1,4 @@
-"""Ask something in a dialog that is there only as long as it is asked."""
+"""Dialogs that exist only while they are open."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from nicegui import ui
 
 
 async def answer_to(dialog: ui.dialog) -> Any:  # noqa: ANN401 - whatever it is submitted with
-    """Open a dialog, return what it was submitted with, and take it off the page."""
+    """Open a dialog, return the submitted value, and delete the dialog."""
     answer: Any = await dialog
-    # Whoever left the page meanwhile took it along.
+    # Leaving the page has deleted it already.
     if not dialog.is_deleted:
         dialog.delete()
     return answer

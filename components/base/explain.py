@@ -1,43 +1,43 @@
-"""Sentences beside numbers, for who switched Explain on; the switch is in frame.js."""
+"""Explanations next to numbers, shown while Explain is on; the switch is in frame.js."""
 
 from typing import TypeVar
 
 from nicegui import ui
 
-from app.catalog.algorithms.cards import CARDS
-from app.catalog.environments.spec import EnvSpec
-from app.catalog.glossary import explanation
+from app.catalog import explanation
+from app.catalog.algorithms import get_algorithm
+from app.catalog.environments import EnvSpec
 
 Field = TypeVar("Field", bound=ui.element)
 
 
 class Explained:
-    """One sentence or two; hidden unless a person wants explanations."""
+    """One or two sentences; hidden unless Explain is on."""
 
     def __init__(self, name: str, spec: EnvSpec | None = None) -> None:
         self._name = name
         self._label = ui.label().classes("lab-explained")
-        self.about(spec)
+        self.explain_for(spec)
 
-    def about(self, spec: EnvSpec | None) -> None:
-        """Say what the number means in this environment."""
+    def explain_for(self, spec: EnvSpec | None) -> None:
+        """Explain the number for an environment."""
         self._label.set_text(explanation(self._name, spec))
 
 
 def explained(name: str, spec: EnvSpec | None = None) -> Explained:
-    """Say below a number or chart what it is and what good looks like; `name` as in metrics."""
+    """Explain the number or chart above: its meaning and good values; `name` is the metric."""
     return Explained(name, spec)
 
 
 def with_hint(field: Field, sentence: str) -> Field:
-    """Let a field carry a sentence, hidden unless a person wants explanations."""
-    # Not by `props`, which would read the quotes of a sentence as its own.
+    """Add a hint to a field, hidden unless Explain is on."""
+    # Not through `props`, which would parse quotes in a sentence as its own syntax.
     field._props["hint"] = sentence
     return field.classes("has-hint")
 
 
-class AlgorithmWords:
-    """Idea, when to use it, what to tune first; hidden unless a person wants explanations."""
+class AlgorithmCard:
+    """An algorithm's idea, its uses and what to tune first; hidden unless Explain is on."""
 
     def __init__(self) -> None:
         self._parts: dict[str, ui.label] = {}
@@ -50,8 +50,8 @@ class AlgorithmWords:
                         self._parts[title] = ui.label()
 
     def show(self, algorithm: str) -> None:
-        """Say what to know about an algorithm."""
-        card = CARDS[algorithm]
+        """Explain an algorithm."""
+        card = get_algorithm(algorithm).card
         tune = f"{', '.join(card.first)}. {card.how}"
         for label, text in zip(self._parts.values(), (card.idea, card.when, tune), strict=True):
             label.set_text(text)

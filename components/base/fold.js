@@ -1,4 +1,4 @@
-// An expansion whose content is drawn when it is opened for the first time.
+// An expansion that renders its content when it is first opened.
 export default {
   template: `
     <q-expansion-item ref="qRef" @before-show="wasOpened = true">

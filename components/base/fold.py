@@ -1,10 +1,10 @@
-"""Content behind a line of text."""
+"""A collapsible section."""
 
 from nicegui import ui
 
 
 class Fold(ui.expansion, component="fold.js"):
-    """Opens by a click; the browser draws what is in it when that first happens."""
+    """Opens on a click; the browser renders its content when it is first opened."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

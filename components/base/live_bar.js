@@ -1,4 +1,4 @@
-// A bar from 0 to 100 % that moves often: like live_text.js, it is told its value alone.
+// A bar from 0 to 100 % that changes often: as in live_text.js, only its value is sent.
 export default {
   template: `
     <div role="progressbar" aria-valuemin="0" aria-valuemax="100" :aria-valuenow="Math.round(shown)">

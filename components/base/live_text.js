@@ -1,4 +1,4 @@
-// A text that changes often. The server sends it to `show` alone: an update would draw the whole page anew.
+// A text that changes often. The server calls only `show`: an element update would re-render the whole page.
 export default {
   template: `<div>{{ shown }}</div>`,
   props: { text: String },

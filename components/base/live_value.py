@@ -1,7 +1,7 @@
 """Texts and bars that change while a run trains.
 
-NiceGUI draws the whole page anew when any element is updated. These send their value to themselves
-alone; an element that is drawn anew, or for the first time, finds the newest among its props.
+NiceGUI re-renders the whole page when any element is updated. These elements send only their value
+to their own component; one that is rendered (again) reads the newest value from its props.
 """
 
 from nicegui import ui
@@ -13,7 +13,7 @@ class LiveText(ui.label, component="live_text.js"):
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
         assert self.component is not None
-        self.tag = self.component.tag  # A label insists on its own.
+        self.tag = self.component.tag  # `ui.label` sets its own tag.
 
     def _text_to_model_text(self, text: str) -> None:
         with self._props.suspend_updates():
@@ -33,7 +33,7 @@ class LiveBar(ui.element, component="live_bar.js"):
         self._props["percent"] = 0.0
 
     def show(self, percent: float) -> None:
-        """Fill this much of it."""
+        """Set the filled percentage."""
         if percent == self._props["percent"]:
             return
         with self._props.suspend_updates():

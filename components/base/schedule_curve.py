@@ -1,14 +1,14 @@
-"""A small picture of how a value changes while a run trains."""
+"""A small plot of a schedule."""
 
 from nicegui import ui
 
-from app.protocol.schedule import Schedule
+from app.protocol import Schedule
 
 _WIDTH, _HEIGHT, _MARGIN = 96, 24, 2
 
 
 class ScheduleCurve:
-    """A line from the beginning of a run to its end; nothing for a value that stays."""
+    """A line from the beginning of a run to its end; hidden for a constant value."""
 
     def __init__(self) -> None:
         box = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio=xMinYMid'
@@ -16,7 +16,7 @@ class ScheduleCurve:
             self._line = ui.element("polyline")
 
     def show(self, schedule: Schedule | None) -> None:
-        """Draw a schedule, or hide."""
+        """Draw a schedule; hide the plot if there is none."""
         self._picture.set_visibility(schedule is not None)
         if schedule is not None:
             self._picture.props(f'aria-label="Schedule {schedule}"')
@@ -25,7 +25,7 @@ class ScheduleCurve:
 
 def _path(schedule: Schedule) -> str:
     values = [value for _, value in schedule.points]
-    # Before the first point and after the last one the value stays.
+    # The value is constant before the first point and after the last one.
     points = [(0.0, values[0]), *schedule.points, (1.0, values[-1])]
     low, high = min(0.0, *values), max(values)
     span = (high - low) or 1.0

@@ -1,23 +1,23 @@
-"""How pages write sizes and read limits."""
+"""Formatting of sizes and parsing of limits."""
 
-from app.core.errors import InputError
+from app.core import InputError
 
 _MB = 1 << 20
 _GB = 1 << 30
 
 
 def megabytes(count: int) -> str:
-    """Write a number of bytes."""
+    """Format a number of bytes in MB or GB."""
     if count >= _GB:
         return f"{count / _GB:,.1f} GB"
     return f"{count / _MB:,.1f} MB"
 
 
 def read_limit(text: str | None, field: str) -> int | None:
-    """Read a limit that a person typed; empty means none.
+    """Parse a limit that a user typed; empty means none.
 
     Raises:
-        InputError: if it is no whole number.
+        InputError: if it isn't a whole number.
     """
     plain = (text or "").strip().replace(",", "")
     if not plain:
@@ -28,10 +28,10 @@ def read_limit(text: str | None, field: str) -> int | None:
 
 
 def kilobytes(count: int) -> str:
-    """Write a number of bytes of a small file."""
+    """Format a number of bytes in kB."""
     return f"{count / 1024:,.1f} kB"
 
 
 def file_size(count: int) -> str:
-    """Write a number of bytes of a file that may be small or large."""
+    """Format a number of bytes in kB, MB or GB, whichever fits."""
     return kilobytes(count) if count < _MB else megabytes(count)

@@ -1,4 +1,4 @@
-"""What a page shows while its content is on the way."""
+"""Placeholders for content that is still loading."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,11 +6,11 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
-_PATIENCE_S = 0.3
+_MAX_WAIT_S = 0.3
 
 
 class Skeleton:
-    """Grey rows where content will be."""
+    """Grey rows in place of the content."""
 
     def __init__(self, rows: int) -> None:
         with ui.element("div").classes("lab-skeleton").props('role="status"') as self._box:
@@ -19,11 +19,11 @@ class Skeleton:
                 ui.element("div")
 
     def remove(self) -> None:
-        """Make room for the content."""
+        """Hide the placeholder."""
         self._box.set_visibility(False)
 
 
-async def patiently(content: Coroutine[Any, Any, None]) -> None:
-    """Wait for a page's content, but not so long that a person wonders; then it follows alone."""
+async def load_content(content: Coroutine[Any, Any, None]) -> None:
+    """Wait up to 0.3 s for a page's content; after that it loads in the background."""
     task = background_tasks.create(content, name="content of a page", context=ui.context.client)
-    await asyncio.wait({task}, timeout=_PATIENCE_S)
+    await asyncio.wait({task}, timeout=_MAX_WAIT_S)

@@ -1,8 +1,8 @@
-"""A run's status in one word."""
+"""The status of a run as a badge."""
 
 from nicegui import ui
 
-from storage.records.runs import RunStatus
+from storage.records import RunStatus
 
 _TONES = {
     RunStatus.STARTING: "is-live",
@@ -13,13 +13,13 @@ _TONES = {
 _ALL_TONES = "is-live is-bad"
 
 
-def tone(status: RunStatus) -> str:
-    """Return the class of its colour, if it has one."""
+def status_class(status: RunStatus) -> str:
+    """Return the CSS class of a status, or "" if it has no colour."""
     return _TONES.get(status, "")
 
 
 class StatusBadge:
-    """Only live and broken runs get a colour."""
+    """A status label; only starting, running, failed and interrupted runs have a colour."""
 
     def __init__(self, status: RunStatus | None = None) -> None:
         self._label = ui.label().classes("lab-badge")
@@ -30,4 +30,4 @@ class StatusBadge:
         self._label.set_visibility(status is not None)
         if status is not None:
             self._label.set_text(status.value)
-            self._label.classes(remove=_ALL_TONES, add=tone(status))
+            self._label.classes(remove=_ALL_TONES, add=status_class(status))

@@ -1,4 +1,4 @@
-"""A list whose rows stay: one that is drawn anew would lose the press that is on its way."""
+"""A list that reuses its rows: re-rendering a row would lose a click that is being processed."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 class SteadyRows(Generic[Item]):
-    """The rows of a list; whose content is as before is left alone."""
+    """The rows of a list; rows with unchanged content keep their elements."""
 
     def __init__(self, box: ui.element, draw: Callable[[Item], object]) -> None:
         """`draw` adds exactly one element."""
@@ -18,7 +18,7 @@ class SteadyRows(Generic[Item]):
         self._rows: list[tuple[Item, ui.element]] = []
 
     def show(self, items: Iterable[Item]) -> None:
-        """Draw what is new of these, take away what is gone, and keep their order."""
+        """Add rows of new items, delete those of missing items, and keep the order."""
         old, self._rows = self._rows, []
         for item in items:
             known = next((row for row in old if row[0] == item), None)

@@ -1,4 +1,4 @@
-"""A table whose rows are drawn anew when they change."""
+"""A table whose rows are rebuilt when they change."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -7,10 +7,10 @@ from nicegui import ui
 
 
 class Table:
-    """Titles and a body; cells are labelled, so that narrow screens can show rows as cards."""
+    """A header and a body; cells are labelled, so that narrow screens can show rows as cards."""
 
     def __init__(self, *titles: str, numbers: Sequence[str] = ()) -> None:
-        """`numbers` are the titles above numbers."""
+        """`numbers` are the titles of numeric columns."""
         self.titles: Sequence[str] = titles
         with ui.element("table").classes("lab-table") as self.element:
             with ui.element("thead"), ui.element("tr"):
@@ -21,18 +21,18 @@ class Table:
 
     @staticmethod
     def row() -> AbstractContextManager[ui.element]:
-        """Begin a row."""
+        """Open a row, to be used as a context manager."""
         return ui.element("tr")
 
     @staticmethod
     def cell(title: str, *, classes: str = "lab-mono") -> ui.element:
-        """Begin a cell below the title of this name."""
+        """Open a cell in the column with this title."""
         cell = ui.element("td").classes(classes)
         if title:
             cell.props(f'data-label="{title}"')
         return cell
 
     def text(self, title: str, text: str, *, classes: str = "lab-mono") -> None:
-        """Add a cell that says something."""
+        """Add a cell with a text."""
         with self.cell(title, classes=classes):
             ui.label(text).classes("lab-inline")

@@ -1,8 +1,8 @@
-"""How pages write moments."""
+"""Formatting of times."""
 
 from datetime import datetime
 
 
-def moment(when: datetime | None) -> str:
-    """Write a moment in local time, or that there was none."""
+def format_time(when: datetime | None) -> str:
+    """Format a time in the local time zone; None is `-`."""
     return "-" if when is None else when.astimezone().strftime("%Y-%m-%d %H:%M")

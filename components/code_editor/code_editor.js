@@ -1,13 +1,13 @@
-// Code with highlighting, underlined problems, completion, formatting, undo, search, comparison and full screen.
-// Monaco does the work on wide screens, CodeMirror on narrow ones; both are loaded when an editor is shown.
+// Code editor with highlighting, underlined problems, completion, formatting, undo, search, diff and full screen.
+// Monaco on wide screens, CodeMirror on narrow ones; each is loaded when an editor is shown.
 const SMALL = "(max-width: 640px)";
-const PAUSE_MS = 250; // in the typing, after which the lab looks at the code
-const LONGEST = 65536; // characters
+const CHECK_AFTER_MS = 250; // without typing, after which the server checks the code
+const MAX_LENGTH = 65536; // characters
 const KEYWORDS = ("and as assert break class continue def elif else except finally for from if import in is lambda not or pass raise return try"
   + " while with yield True False None abs all any bool dict enumerate float int isinstance len list max min pow range round set sorted str sum"
   + " tuple zip").split(" ").map((name) => ({ name, kind: "Keyword", of: "" }));
 const OWNER = /([A-Za-z_]\w*)\.$/;
-const kept = new Map(); // by element: what a closed editor goes on with when it is shown again
+const savedStates = new Map(); // by element id: the state that a closed editor is reopened with
 
 export default {
   template: `
@@ -21,7 +21,7 @@ export default {
         </template>
         <button type="button" class="lab-tool" :disabled="!isReady" @click="editor.find()">Find</button>
         <button type="button" class="lab-tool" :disabled="!isReady" :aria-pressed="isFull" @click="isFull = !isFull">Full screen</button>
-        <span class="lab-code-said" role="status">{{ said }}</span>
+        <span class="lab-code-status" role="status">{{ status }}</span>
       </div>
       <p v-if="against" class="lab-code-note">Compared with {{ against.name }}</p>
       <div ref="place" class="lab-code-place" :aria-busy="!isReady" @focusout="left"></div>
@@ -32,15 +32,15 @@ export default {
       </ol>
     </div>`,
   props: { text: String, label: String, words: Array, problems: Array, checked: Number, readOnly: Boolean, saves: Boolean, checks: Boolean,
-    against: Object, wanted: Object, written: Object, told: Object, hasMonaco: Boolean },
-  data: () => ({ isFull: false, isReady: false, isFormatting: false, isLeaving: false, failure: "", note: "", turn: 0 }),
+    against: Object, reveal: Object, written: Object, message: Object, hasMonaco: Boolean },
+  data: () => ({ isFull: false, isReady: false, isFormatting: false, tabLeaves: false, failure: "", note: "", revision: 0 }),
   computed: {
-    said() {
+    status() {
       if (!this.isReady) return this.failure ? "" : "Opening the editor";
-      if (this.isLeaving) return "Tab leaves the editor now";
+      if (this.tabLeaves) return "Tab leaves the editor now";
       if (this.note) return this.note;
       if (!this.checks) return "";
-      if (this.checked !== this.turn) return "Checking";
+      if (this.checked !== this.revision) return "Checking";
       const count = this.problems.length;
       return count ? `${count} ${count === 1 ? "problem" : "problems"}` : "No problems";
     },
@@ -49,14 +49,14 @@ export default {
     problems() { this.mark(); },
     words(words) { this.known = [...words, ...KEYWORDS]; },
     against() { this.compare(); },
-    wanted() { this.go(); },
+    reveal() { this.go(); },
     written() { this.write(); },
-    told() { this.write(); this.hear(); }, // in this order: typing ends what was said
+    message() { this.write(); this.onMessage(); }, // in this order: writing clears the message
     readOnly() { this.reopen(); },
   },
   async mounted() {
     this.known = [...this.words, ...KEYWORDS];
-    this.follow = { written: kept.get(this.id())?.written ?? this.written?.turn ?? 0, wanted: 0, told: this.told?.turn ?? 0 };
+    this.done = { written: savedStates.get(this.id())?.written ?? this.written?.number ?? 0, reveal: 0, message: this.message?.number ?? 0 };
     await this.open();
   },
   beforeUnmount() { this.flush(); this.isGone = true; this.end(); },
@@ -67,12 +67,12 @@ export default {
         const name = this.hasMonaco && !matchMedia(SMALL).matches ? "code_editor_monaco" : "code_editor_mirror";
         const [{ Editor }] = await Promise.all([import(name), this.settle()]);
         if (this.isGone) return;
-        const before = kept.get(this.id());
+        const before = savedStates.get(this.id());
         const editor = await Editor.open(this.$refs.place, {
           text: before?.text ?? this.text, label: this.label, readOnly: this.readOnly, words: (text) => this.named(text),
-          kept: before?.by === name ? before.state : undefined,
+          saved: before?.by === name ? before.state : undefined,
           on: { change: () => this.changed(), save: () => this.save(), format: () => this.format(),
-            escape: () => { if (this.isLeaving) this.isFull = false; this.isLeaving = true; } },
+            escape: () => { if (this.tabLeaves) this.isFull = false; this.tabLeaves = true; } },
         });
         if (this.isGone) { editor.end(); return; }
         this.by = name;
@@ -88,19 +88,19 @@ export default {
       this.mark();
       if (this.against) this.compare();
       this.go();
-      // Somebody may have opened another text than the one that was looked at last.
-      this.tell("typed");
+      // The reopened text may differ from the one checked last.
+      this.send("typed");
     },
-    // An editor that is made while a dialog grows around it measures nothing, and Chromium draws no frame any more.
+    // An editor created while its dialog is still animating measures a size of 0, and Chromium stops drawing frames.
     async settle() {
       await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-      const around = document.getAnimations().filter(({ effect }) => effect?.target?.contains(this.$el));
-      await Promise.allSettled(around.map((animation) => animation.finished));
+      const animations = document.getAnimations().filter(({ effect }) => effect?.target?.contains(this.$el));
+      await Promise.allSettled(animations.map((animation) => animation.finished));
     },
     end() {
       if (!this.editor) return;
       const text = this.editor.text;
-      kept.set(this.id(), { by: this.by, text, state: this.editor.end(), written: this.follow.written });
+      savedStates.set(this.id(), { by: this.by, text, state: this.editor.end(), written: this.done.written });
       this.editor = undefined;
     },
     async reopen() {
@@ -109,56 +109,56 @@ export default {
       this.end();
       await this.open();
     },
-    // What may follow the text before the cursor: parts of something after a dot, else names.
+    // Completions for the text before the cursor: attributes after a dot, else names.
     named(before) {
       const owner = before.match(OWNER)?.[1];
       if (before.endsWith(".") && !owner) return [];
       return this.known.filter((word) => word.of === (owner ?? ""));
     },
     changed() {
-      this.isLeaving = false;
+      this.tabLeaves = false;
       this.note = "";
-      this.turn += 1;
+      this.revision += 1;
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => this.flush(), PAUSE_MS);
+      this.waiting = setTimeout(() => this.flush(), CHECK_AFTER_MS);
     },
-    // Whoever presses a button next means the text as it is on screen.
-    left() { this.isLeaving = false; this.flush(); },
+    // A button pressed next must apply to the text on screen.
+    left() { this.tabLeaves = false; this.flush(); },
     flush() {
       clearTimeout(this.waiting);
-      if (this.editor && this.editor.text !== this.sent) this.tell("typed");
+      if (this.editor && this.editor.text !== this.sent) this.send("typed");
     },
-    tell(what) {
+    send(event) {
       const text = this.editor.text;
-      if (text.length > LONGEST) { this.note = `Too long: at most ${LONGEST / 1024} KiB`; return false; }
+      if (text.length > MAX_LENGTH) { this.note = `Too long: at most ${MAX_LENGTH / 1024} KiB`; return false; }
       this.sent = text;
-      this.$emit(what, { text, turn: this.turn });
+      this.$emit(event, { text, revision: this.revision });
       return true;
     },
-    save() { clearTimeout(this.waiting); if (this.saves) this.tell("save"); },
-    format() { clearTimeout(this.waiting); this.isFormatting = this.tell("format"); },
-    mark() { if (this.editor && this.checked === this.turn) this.editor.mark(this.problems); },
+    save() { clearTimeout(this.waiting); if (this.saves) this.send("save"); },
+    format() { clearTimeout(this.waiting); this.isFormatting = this.send("format"); },
+    mark() { if (this.editor && this.checked === this.revision) this.editor.mark(this.problems); },
     compare() { if (this.editor) { this.editor.compare(this.against?.text ?? null); this.mark(); } },
     jump({ line, column }) { this.editor?.reveal(line, column); },
-    // Each of these comes with a number, so that it is followed once, also when it came before the editor was there.
+    // Each request has a number, so that it is carried out once, even if it came before the editor had loaded.
     go() {
-      if (!this.editor || !this.wanted || this.wanted.turn <= this.follow.wanted) return;
-      this.follow.wanted = this.wanted.turn;
-      this.editor.reveal(this.wanted.line);
+      if (!this.editor || !this.reveal || this.reveal.number <= this.done.reveal) return;
+      this.done.reveal = this.reveal.number;
+      this.editor.reveal(this.reveal.line);
     },
     write() {
-      if (!this.editor || !this.written || this.written.turn <= this.follow.written) return;
-      this.follow.written = this.written.turn;
-      // A layout of what was typed on in the meantime is of no use.
-      if (this.written.of !== null && this.written.of !== this.turn) return;
+      if (!this.editor || !this.written || this.written.number <= this.done.written) return;
+      this.done.written = this.written.number;
+      // Discard a formatted text if the user has typed since.
+      if (this.written.of !== null && this.written.of !== this.revision) return;
       if (this.editor.text !== this.written.text) this.editor.text = this.written.text;
       this.flush();
     },
-    hear() {
-      if (!this.told || this.told.turn <= this.follow.told) return;
-      this.follow.told = this.told.turn;
+    onMessage() {
+      if (!this.message || this.message.number <= this.done.message) return;
+      this.done.message = this.message.number;
       this.isFormatting = false;
-      this.note = this.told.text;
+      this.note = this.message.text;
     },
     escaped(event) {
       if (event.defaultPrevented || event.target.closest(".lab-code-place")) { event.stopPropagation(); return; }

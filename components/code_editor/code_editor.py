@@ -7,57 +7,56 @@ from typing import Any, Protocol
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from app.authoring.rewards.completions import Word
-from app.core.errors import InputError
-from app.core.formatting import format_python
+from app.authoring.rewards import Word
+from app.core import InputError, format_python
 from app.web.assets import ASSETS_FOLDER
 
-# Touching the built-in editor registers the CodeMirror module that the script imports.
+# Accessing the built-in editor registers the CodeMirror module that the script imports.
 _CODE_MIRROR = ui.codemirror
 
-LONGEST = 64 << 10
-"""How many characters a text may have."""
-UNSCALED = "transition-show=fade transition-hide=fade"
-"""How a dialog opens that has an editor in it: in one that grows, Chromium draws no frame more."""
+_MAX_LENGTH = 64 << 10
+"""Maximum number of characters of a text."""
+UNSCALED_DIALOG = "transition-show=fade transition-hide=fade"
+"""Props for a dialog with an editor: if it opened by scaling, Chromium would stop drawing."""
 _MONACO = ASSETS_FOLDER / "monaco"
 _HAS_MONACO = (_MONACO / "index.js").is_file()
 
 
 class Problem(Protocol):
-    """What is wrong at a place of the code; lines and columns are counted from 1."""
+    """A problem in the code; lines and columns count from 1."""
 
     @property
     def line(self) -> int:
-        """The line that it begins in."""
+        """Its first line."""
 
     @property
     def column(self) -> int:
-        """The column that it begins at."""
+        """Its first column."""
 
     @property
     def end_line(self) -> int | None:
-        """The line that it ends in, if known."""
+        """Its last line, if known."""
 
     @property
     def end_column(self) -> int | None:
-        """The first column behind it, if known."""
+        """The column after its end, if known."""
 
     @property
     def is_error(self) -> bool:
-        """Whether it has to be mended."""
+        """Whether it has to be fixed."""
 
     @property
     def message(self) -> str:
-        """What is wrong and how to mend it."""
+        """What is wrong and how to fix it."""
 
 
 @dataclass(frozen=True)
 class Handlers:
-    """What is called with the text: on every change, and when it is to be saved (Ctrl-S)."""
+    """Callbacks that take the text: on every change, and on save (button or Ctrl-S)."""
 
     changed: Callable[[str], None] | None = None
     save: Callable[[str], Awaitable[str]] | None = None
-    """Returns what to say about it beside the buttons."""
+    """Returns the status text to show next to the buttons."""
 
 
 Check = Callable[[str], Awaitable[Sequence[Problem]]]
@@ -69,7 +68,7 @@ class CodeEditor(
     dependencies=["code_editor_monaco.js", "code_editor_mirror.js"],
     esm={"lab-monaco": str(_MONACO)} if _HAS_MONACO else {},
 ):
-    """A text with what helps to write it; pages give it the words and the check."""
+    """A code editor; pages provide the words for completion and the check."""
 
     def __init__(
         self,
@@ -80,13 +79,13 @@ class CodeEditor(
         on: Handlers | None = None,
         read_only: bool = False,
     ) -> None:
-        """`check` is asked after every pause in the typing; `label` says what is written here."""
+        """`check` is called after every pause in typing; `label` is the accessible name."""
         super().__init__()
         self._code = text
         self._check = check
         self._on = on or Handlers()
-        self._asked = 0
-        self._turn = 0
+        self._check_count = 0
+        self._number = 0
         self._props.update(
             {
                 "text": text,
@@ -106,77 +105,77 @@ class CodeEditor(
 
     @property
     def text(self) -> str:
-        """The code, as far as it is known here: without what was typed in this very moment."""
+        """The code as last sent: 250 ms after a key press without another, or on loss of focus."""
         return self._code
 
     def write(self, text: str) -> None:
-        """Put another text in the place of this one; it can be undone."""
+        """Replace the text; the user can undo it."""
         self._write(text, of=None)
 
     def offer(self, words: Sequence[Word]) -> None:
-        """Say what the code may name."""
+        """Set the words for completion."""
         self._props["words"] = [asdict(word) for word in words]
         self.update()
 
     def compare(self, text: str | None, name: str = "") -> None:
-        """Show how the code differs from another text; None: show it alone."""
+        """Show the difference to another text; None shows the code alone."""
         self._props["against"] = None if text is None else {"text": text, "name": name}
         self.update()
 
     def reveal(self, line: int) -> None:
-        """Bring a line into sight and put the cursor there."""
-        self._props["wanted"] = {"line": line, "turn": self._next_turn()}
+        """Scroll to a line and put the cursor there."""
+        self._props["reveal"] = {"line": line, "number": self._next_number()}
         self.update()
 
     def say(self, words: str) -> None:
-        """Say something beside the buttons, until somebody types."""
-        self._props["told"] = {"text": words, "turn": self._next_turn()}
+        """Show a text next to the buttons, until the user types."""
+        self._props["message"] = {"text": words, "number": self._next_number()}
         self.update()
 
     def underline(self, problems: Sequence[Problem]) -> None:
-        """Underline and list these, until somebody types."""
-        self._props["problems"] = [_shown(problem) for problem in problems]
+        """Underline and list these problems until the user types."""
+        self._props["problems"] = [_as_prop(problem) for problem in problems]
         self.update()
 
-    def let_write(self, may: bool) -> None:
-        """Say whether the text may be changed."""
-        self._props["read-only"] = not may
+    def set_editable(self, editable: bool) -> None:
+        """Set whether the user may change the text."""
+        self._props["read-only"] = not editable
         self.update()
 
     def _write(self, text: str, *, of: int | None) -> None:
         self._code = self._props["text"] = text
-        self._props["written"] = {"text": text, "turn": self._next_turn(), "of": of}
+        self._props["written"] = {"text": text, "number": self._next_number(), "of": of}
         self.update()
 
-    def _next_turn(self) -> int:
-        self._turn += 1
-        return self._turn
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
 
     def _read(self, event: GenericEventArguments) -> tuple[str, int] | None:
-        """Take what a browser sent for what it is: anything."""
-        given: Any = event.args if isinstance(event.args, dict) else {}
-        text, turn = given.get("text"), given.get("turn")
-        if not isinstance(text, str) or not isinstance(turn, int) or len(text) > LONGEST:
+        """Validate untrusted data from the browser; return text and revision."""
+        data: Any = event.args if isinstance(event.args, dict) else {}
+        text, revision = data.get("text"), data.get("revision")
+        if not isinstance(text, str) or not isinstance(revision, int) or len(text) > _MAX_LENGTH:
             return None
         if text != self._code:
             self._code = self._props["text"] = text
             if self._on.changed is not None:
                 self._on.changed(text)
-        return text, turn
+        return text, revision
 
     async def _typed(self, event: GenericEventArguments) -> None:
         if (read := self._read(event)) is not None:
-            await self._look(read[1])
+            await self._run_check(read[1])
 
-    async def _look(self, turn: int) -> None:
-        """Check the code, unless it has changed again by the time that is done."""
+    async def _run_check(self, revision: int) -> None:
+        """Check the code; discard the result if a newer check has started."""
         if self._check is None:
             return
-        self._asked = asked = self._asked + 1
+        self._check_count = number = self._check_count + 1
         problems = await self._check(self._code)
-        if asked == self._asked and not self.is_deleted:
-            self._props["problems"] = [_shown(problem) for problem in problems]
-            self._props["checked"] = turn
+        if number == self._check_count and not self.is_deleted:
+            self._props["problems"] = [_as_prop(problem) for problem in problems]
+            self._props["checked"] = revision
             self.update()
 
     async def _saved(self, event: GenericEventArguments) -> None:
@@ -186,7 +185,7 @@ class CodeEditor(
             self.say(await self._on.save(read[0]))
         except InputError as error:
             self.say(str(error))
-        await self._look(read[1])
+        await self._run_check(read[1])
 
     async def _format(self, event: GenericEventArguments) -> None:
         if (read := self._read(event)) is None:
@@ -196,10 +195,10 @@ class CodeEditor(
             self.say("Formatted")
         except InputError as error:
             self.say(str(error))
-            await self._look(read[1])
+            await self._run_check(read[1])
 
 
-def _shown(problem: Problem) -> dict[str, Any]:
+def _as_prop(problem: Problem) -> dict[str, Any]:
     return {
         "line": problem.line,
         "column": problem.column,

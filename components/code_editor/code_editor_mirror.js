@@ -1,7 +1,7 @@
-// CodeMirror behind the verbs that code_editor.js uses: for small screens, and where Monaco wasn't built.
+// CodeMirror behind the interface of code_editor.js: for small screens, and where Monaco wasn't built.
 import * as CM from "nicegui-codemirror";
 
-// The colours that CodeMirror has by itself, as tokens of the lab; whatever isn't here is ink.
+// CodeMirror's default colours mapped to tokens of theme.css; all others become --ink.
 const TOKENS = { "#708": "keyword", "#219": "keyword", "#164": "number", "#a11": "string", "#e40": "string", "#940": "comment" };
 const COLOURS = CM.HighlightStyle.define(CM.defaultHighlightStyle.specs.map(({ tag, color, ...rest }) => (
   { tag, ...rest, color: TOKENS[color] ? `var(--code-${TOKENS[color]})` : "var(--ink)" }
@@ -30,15 +30,15 @@ const marks = CM.StateField.define({
 });
 
 export class Editor {
-  static async open(place, wishes) {
+  static async open(place, options) {
     const python = await CM.LanguageDescription.matchLanguageName(CM.languages, "python").load();
-    return new Editor(python, place, wishes);
+    return new Editor(python, place, options);
   }
 
-  constructor(python, place, { text, label, words, readOnly, kept, on }) {
+  constructor(python, place, { text, label, words, readOnly, saved, on }) {
     Object.assign(this, { place, words, on });
     const listen = (update) => { if (update.docChanged) this.on.change(); };
-    const offers = [{ autocomplete: (context) => this.suggest(context) }]; // one for good: CodeMirror knows sources by identity
+    const offers = [{ autocomplete: (context) => this.suggest(context) }]; // a constant: CodeMirror compares sources by identity
     const keys = [{ key: "Mod-s", preventDefault: true, run: () => { this.on.save(); return true; } },
       { key: "Shift-Alt-f", run: () => { this.on.format(); return true; } }, { key: "Escape", run: () => { this.on.escape(); return false; } }];
     const extensions = [CM.basicSetup, CM.Prec.high(CM.keymap.of(readOnly ? keys.slice(2) : keys)), CM.keymap.of([CM.indentWithTab]), python, LOOKS,
@@ -49,7 +49,7 @@ export class Editor {
         ...(readOnly ? { tabindex: "0" } : {}) })];
     const fields = { history: CM.historyField };
     const options = { extensions };
-    const state = kept ? CM.EditorState.fromJSON(kept, options, fields) : CM.EditorState.create({ ...options, doc: text });
+    const state = saved ? CM.EditorState.fromJSON(saved, options, fields) : CM.EditorState.create({ ...options, doc: text });
     this.view = new CM.EditorView({ state, parent: place });
     this.fields = fields;
   }
@@ -57,7 +57,7 @@ export class Editor {
   get text() { return this.view.state.doc.toString(); }
   set text(text) { this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } }); }
 
-  // There is no room for two texts side by side: the lines of both, one below the other.
+  // A unified diff: the screen is too narrow for two texts side by side.
   compare(text) {
     this.lines?.remove();
     this.view.dom.hidden = text !== null;
@@ -126,14 +126,14 @@ export class Editor {
   }
 
   end() {
-    const kept = this.view.state.toJSON(this.fields);
+    const saved = this.view.state.toJSON(this.fields);
     this.lines?.remove();
     this.view.destroy();
-    return kept;
+    return saved;
   }
 }
 
-// The longest common lines stay; what only one side has is removed or added.
+// A line diff by the longest common subsequence.
 function differences(before, after) {
   const longest = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   for (let i = before.length - 1; i >= 0; i--) {

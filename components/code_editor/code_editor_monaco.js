@@ -1,17 +1,17 @@
-// Monaco behind the verbs that code_editor.js uses; loaded when the first editor opens, once per page.
+// Monaco behind the interface of code_editor.js; loaded once per page, when the first editor opens.
 const LANGUAGE = "python";
-const QUIET = { minimap: { enabled: false }, scrollBeyondLastLine: false, overviewRulerLanes: 0, renderLineHighlight: "line", renderWhitespace: "none", padding: { top: 8 } };
+const MINIMAL = { minimap: { enabled: false }, scrollBeyondLastLine: false, overviewRulerLanes: 0, renderLineHighlight: "line", renderWhitespace: "none", padding: { top: 8 } };
 const NOTHING_OPEN = "editorTextFocus && !suggestWidgetVisible && !findWidgetVisible && !inSnippetMode && !markersNavigationVisible"
   + " && !editorHasSelection && !editorHasMultipleSelections && !editorHoverVisible";
-const editors = new Map(); // by the address of the model, for what is registered once for all of them
+const editors = new Map(); // by model URI, for the providers that all editors share
 let loading;
 
 export const load = () => (loading ??= begin().catch((error) => { loading = undefined; throw error; }));
 
 async function begin() {
   const [{ monaco }] = await Promise.all([import("lab-monaco"), stylesheet(), document.fonts.load('13px "JetBrains Mono"')]);
-  dress(monaco);
-  new MutationObserver(() => dress(monaco)).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  applyTheme(monaco);
+  new MutationObserver(() => applyTheme(monaco)).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   const of = (model) => editors.get(model.uri.toString());
   monaco.languages.registerCompletionItemProvider(LANGUAGE, {
     triggerCharacters: ["."],
@@ -28,8 +28,8 @@ function stylesheet() {
   return done;
 }
 
-// Monaco takes no CSS variables: the tokens are read anew whenever the theme changes.
-function dress(monaco) {
+// Monaco doesn't support CSS variables: the tokens are read again whenever the theme changes.
+function applyTheme(monaco) {
   const style = getComputedStyle(document.body);
   const token = (name) => style.getPropertyValue(`--${name}`).trim();
   const text = (name) => token(name).slice(1);
@@ -62,17 +62,17 @@ function dress(monaco) {
 }
 
 export class Editor {
-  static async open(place, wishes) {
+  static async open(place, options) {
     const monaco = await load();
-    return new Editor(monaco, place, wishes);
+    return new Editor(monaco, place, options);
   }
 
-  // `kept` is what an editor of the same element left behind when it was closed: its text and its undo steps.
-  constructor(monaco, place, { text, label, words, readOnly, kept, on }) {
+  // `saved` is the model of a closed editor of the same element, with its text and undo history.
+  constructor(monaco, place, { text, label, words, readOnly, saved, on }) {
     Object.assign(this, { monaco, place, label, words, readOnly, on });
-    this.model = kept ?? monaco.editor.createModel(text, LANGUAGE);
+    this.model = saved ?? monaco.editor.createModel(text, LANGUAGE);
     editors.set(this.model.uri.toString(), this);
-    this.listening = this.model.onDidChangeContent(() => { this.giveTabBack(); on.change(); });
+    this.listening = this.model.onDidChangeContent(() => { this.captureTab(); on.change(); });
     this.compare(null);
   }
 
@@ -84,14 +84,14 @@ export class Editor {
     this.editor.pushUndoStop();
   }
 
-  // Shows the code beside another text, which can't be changed; null: the code alone.
+  // Shows the difference to another, read-only text; null shows the code alone.
   compare(text) {
     const state = this.editor?.saveViewState();
     this.close();
     const options = { automaticLayout: true, theme: "lab", fontFamily: '"JetBrains Mono", monospace', fontSize: 13, lineHeight: 20, tabSize: 4,
       ariaLabel: this.label, fixedOverflowWidgets: true, bracketPairColorization: { enabled: false }, wordBasedSuggestions: "currentDocument",
       unicodeHighlight: { ambiguousCharacters: true }, readOnly: this.readOnly, domReadOnly: this.readOnly,
-      scrollbar: { alwaysConsumeMouseWheel: false }, ...QUIET };
+      scrollbar: { alwaysConsumeMouseWheel: false }, ...MINIMAL };
     if (text === null) {
       this.shown = this.editor = this.monaco.editor.create(this.place, { ...options, model: this.model });
     } else {
@@ -103,7 +103,7 @@ export class Editor {
       this.editor = this.shown.getModifiedEditor();
     }
     if (state) this.editor.restoreViewState(state);
-    this.editor.onDidBlurEditorWidget(() => this.giveTabBack());
+    this.editor.onDidBlurEditorWidget(() => this.captureTab());
     this.addKeys();
   }
 
@@ -117,13 +117,13 @@ export class Editor {
   }
 
   escape() {
-    // Suggestions that are still on their way would open afterwards and take the next Tab.
+    // Pending suggestions would open afterwards and capture the next Tab.
     this.editor.getContribution("editor.contrib.suggestController")?.cancelSuggestWidget();
     this.editor.updateOptions({ tabFocusMode: true });
     this.on.escape();
   }
 
-  giveTabBack() { this.editor?.updateOptions({ tabFocusMode: false }); }
+  captureTab() { this.editor?.updateOptions({ tabFocusMode: false }); }
 
   mark(problems) {
     const { MarkerSeverity } = this.monaco;
@@ -172,13 +172,13 @@ export class Editor {
 
   close() {
     this.shown?.dispose();
-    // Not at once: a comparison that is still being worked out would miss it, and complain.
+    // Delayed: a diff that is still being computed would fail without its model.
     const other = this.other;
     if (other) setTimeout(() => other.dispose(), 10000);
     this.shown = this.other = undefined;
   }
 
-  // Ends the editor and hands out what the next one of this element goes on with.
+  // Closes the editor and returns the state for the next editor of this element.
   end() {
     this.listening.dispose();
     editors.delete(this.model.uri.toString());

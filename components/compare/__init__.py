@@ -1,1 +1,28 @@
 """Compared runs: curves, tables, videos side by side."""
+
+from components.compare.compare_curves import CompareCurves, CurveView
+from components.compare.compare_tables import Conclusions, DifferencesTable, NumbersTable
+from components.compare.compared_runs import (
+    Candidate,
+    ChipHandlers,
+    Chips,
+    RunSearch,
+    candidates,
+    fold_button,
+)
+from components.compare.side_by_side import SideBySide
+
+__all__ = [
+    "Candidate",
+    "ChipHandlers",
+    "Chips",
+    "CompareCurves",
+    "Conclusions",
+    "CurveView",
+    "DifferencesTable",
+    "NumbersTable",
+    "RunSearch",
+    "SideBySide",
+    "candidates",
+    "fold_button",
+]

@@ -1,5 +1,5 @@
-// The curves of several runs over each other: one chart per metric, one line per run or group.
-// Zoom, hover and drawing are those of a single run's curves; all that is chosen is in the address.
+// Overlaid curves of several runs: one chart per metric, one line per run or group.
+// Zoom, hover and drawing come from the curves of a single run; all settings are stored in the URL.
 import curves, { COLOURS, CONTROLS, NAMES, PLACE, PLOT, nearest, pairs, short, smoothed, token } from "curves";
 
 const PNG_HEAD = 64;
@@ -18,7 +18,7 @@ export default {
           </select></label>
         ${PLACE}
       </div>
-      <div v-if="isLate" class="lab-curves-late" role="status">Reading the metrics of these runs.</div>
+      <div v-if="isLate" class="lab-curves-late" role="status">Loading the metrics of these runs.</div>
       <div class="lab-curves">
         <section v-for="chart in shown" :key="chart.title" class="lab-curve is-wide is-tall"
                  role="group" :aria-label="'Curve of ' + chart.title">
@@ -31,7 +31,7 @@ export default {
           </header>
           <p class="lab-explained" v-if="chart.about">{{ chart.about }}</p>
           ${NAMES}
-          <p v-if="!lines(chart).length" class="lab-small">Nothing was measured of this yet.</p>
+          <p v-if="!lines(chart).length" class="lab-small">No values of this metric yet.</p>
           ${PLOT}
         </section>
       </div>
@@ -51,7 +51,7 @@ export default {
     hover(x) { window.dispatchEvent(new CustomEvent("curve_at", { detail: { x, axis: this.axis } })); },
   },
   methods: {
-    // What the server calls: everything, or only what has moved.
+    // Called by the server with all lines, or with only the changed ones.
     show(answer) {
       if (answer.question !== this.question) return;
       clearTimeout(this.late);
@@ -82,10 +82,10 @@ export default {
       }, after);
     },
 
-    // What is chosen is in the address, so that a link opens the same view.
+    // Stores the settings in the URL, so that a link opens the same view.
     keep() {
-      const asked = new URLSearchParams();
-      const set = (name, value, usual) => { if (value !== usual && value !== null) asked.set(name, value); };
+      const query = new URLSearchParams();
+      const set = (name, value, initial) => { if (value !== initial && value !== null) query.set(name, value); };
       set("runs", this.entries.map(({ key }) => key).join(","), "");
       set("colours", this.entries.map(({ colour }) => colour).join(","), this.entries.map((_, i) => i).join(","));
       set("against", this.against || null, this.entries[0]?.key);
@@ -95,7 +95,7 @@ export default {
       set("log", this.log ? "1" : null, null);
       set("from", this.from, null);
       set("to", this.to, null);
-      const text = asked.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+      const text = query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
       history.replaceState(history.state, "", text ? `/compare?${text}` : "/compare");
     },
     keepWindow() { this.keep(); },
@@ -114,7 +114,7 @@ export default {
       this.ask(0);
     },
 
-    // What is known.
+    // Charts, legends and exports.
     offer() {
       const shown = this.chosen.map((name) => {
         const known = this.metrics.find((one) => one.name === name);
@@ -146,30 +146,30 @@ export default {
     },
     file(chart, ending) { return `compare ${chart.title}.${ending}`.toLowerCase().replace(/[^a-z0-9.]+/g, "-"); },
     table(chart) {
-      const asked = new URLSearchParams({ of: "curves", runs: this.entries.map(({ key }) => key).join(","),
+      const query = new URLSearchParams({ of: "curves", runs: this.entries.map(({ key }) => key).join(","),
                                           metric: chart.metric, x: this.axis, max_points: this.maxPoints });
-      return `/api/compare/export?${asked}`;
+      return `/api/compare/export?${query}`;
     },
     picture(chart) {
       const plot = this.plots.get(chart.title).renderToCanvas({ pixelRatio: 2, backgroundColor: token("--surface") });
-      const lines = this.legend(chart), canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+      const lines = this.legend(chart), canvas = document.createElement("canvas"), context = canvas.getContext("2d");
       const head = PNG_HEAD + lines.length * PNG_LINE;
       canvas.width = plot.width;
       canvas.height = plot.height + head;
-      pen.fillStyle = token("--surface");
-      pen.fillRect(0, 0, canvas.width, canvas.height);
-      pen.font = `600 24px ${token("--font-mono")}`;
-      pen.fillStyle = token("--ink");
-      pen.fillText(`${chart.title} over ${this.axisLabel}`, 24, 42);
-      pen.font = `400 22px ${token("--font-mono")}`;
+      context.fillStyle = token("--surface");
+      context.fillRect(0, 0, canvas.width, canvas.height);
+      context.font = `600 24px ${token("--font-mono")}`;
+      context.fillStyle = token("--ink");
+      context.fillText(`${chart.title} over ${this.axisLabel}`, 24, 42);
+      context.font = `400 22px ${token("--font-mono")}`;
       lines.forEach((line, i) => {
         const y = PNG_HEAD + i * PNG_LINE + 18;
-        pen.fillStyle = line.colour;
-        pen.fillRect(24, y - 8, 28, 4);
-        pen.fillStyle = token("--ink");
-        pen.fillText(line.label, 64, y);
+        context.fillStyle = line.colour;
+        context.fillRect(24, y - 8, 28, 4);
+        context.fillStyle = token("--ink");
+        context.fillText(line.label, 64, y);
       });
-      pen.drawImage(plot, 0, head);
+      context.drawImage(plot, 0, head);
       const link = document.createElement("a");
       link.href = canvas.toDataURL("image/png");
       link.download = this.file(chart, "png");
@@ -181,20 +181,20 @@ export default {
       const { points, means, low, high, seeds } = this.series[name], entry = this.entryOf(name);
       const colour = this.colourOf(entry), type = entry.colour >= COLOURS.length ? "dashed" : "solid";
       const base = { type: "line", showSymbol: points.length === 1, symbolSize: 5, color: colour, silent: true };
-      const even = (all) => (this.smoothing ? smoothed(all, this.smoothing) : all);
-      if (seeds?.length) return { raw: points, series: this.drawnGroup(base, even, { points, low, high, seeds, colour, type }) };
+      const smooth = (all) => (this.smoothing ? smoothed(all, this.smoothing) : all);
+      if (seeds?.length) return { raw: points, series: this.drawnGroup(base, smooth, { points, low, high, seeds, colour, type }) };
       if (name.startsWith("eval_")) return { raw: points, series: [{ ...base, name, data: points, showSymbol: true, lineStyle: { width: 1, type } }] };
-      const line = { ...base, name, data: even(means ?? points), lineStyle: { width: 1.5, type } };
+      const line = { ...base, name, data: smooth(means ?? points), lineStyle: { width: 1.5, type } };
       if (!this.smoothing) return { raw: points, series: [{ ...line, data: points }] };
       return { raw: points, series: [{ ...base, name: `${name} raw`, data: points, lineStyle: { width: 1, opacity: 0.2, type } }, line] };
     },
-    // The goal must not press the curves together, which are here to be told apart.
-    reach() { return { type: "line", data: [] }; },
-    drawnGroup(base, even, { points, low, high, seeds, colour, type }) {
+    // The threshold does not extend the axis, which would compress the compared curves.
+    goalLine() { return { type: "line", data: [] }; },
+    drawnGroup(base, smooth, { points, low, high, seeds, colour, type }) {
       const all = Math.max(...seeds), xs = points.map(([x]) => x);
-      const [bottom, top] = [low, high].map((ys) => even(ys.map((y, i) => [xs[i], y])));
-      const middle = even(points);
-      // Where not all seeds have come so far, the line is dotted: fewer speak there.
+      const [bottom, top] = [low, high].map((ys) => smooth(ys.map((y, i) => [xs[i], y])));
+      const middle = smooth(points);
+      // The line is dotted where not all seeds have values.
       const whole = middle.map(([x, y], i) => [x, seeds[i] === all ? y : null]);
       const rest = middle.map(([x, y], i) => [x, seeds[i] < all || seeds[i + 1] < all || seeds[i - 1] < all ? y : null]);
       const area = { type: "custom", silent: true, clip: true, data: bottom.map(([x, y], i) => [x, y, top[i][1]]), encode: { x: 0, y: [1, 2] },

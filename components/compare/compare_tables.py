@@ -1,4 +1,4 @@
-"""What came of compared runs, what differs between them, and which is better."""
+"""Tables of compared runs: results, differing settings and conclusions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -6,15 +6,17 @@ from typing import Any
 
 from nicegui import ui
 
-from app.analysis.comparison.comparing import Comparison
-from app.analysis.comparison.conclusions import METHOD
-from app.analysis.comparison.differences import Difference, code_difference, has_own_reward
-from app.analysis.comparison.entries import Entry
-from app.analysis.comparison.numbers import Measured, Numbers
-from components.base.metrics import NOT_MEASURED, format_number
-from components.base.panel import EmptyState
-from components.base.progress import format_seconds_of
-from components.base.table import Table
+from app.analysis.comparison import (
+    COMPARISON_METHOD,
+    Comparison,
+    Difference,
+    Entry,
+    Measured,
+    Numbers,
+    code_difference,
+    has_custom_reward,
+)
+from components.base import NOT_MEASURED, EmptyState, Table, format_number, format_seconds_of
 from components.compare.compared_runs import SERIES
 
 _NUMBER = "lab-mono is-number"
@@ -26,21 +28,21 @@ def _swatch(colour: int) -> None:
     swatch.props('aria-hidden="true"')
 
 
-class _Redrawn:
-    """A part that is drawn anew when what it shows has changed, and not otherwise."""
+class _CachedPart:
+    """A part of the page that is redrawn only when its content changes."""
 
     def __init__(self) -> None:
         self._box = ui.element("div").classes("lab-compare-part")
         self._shown: object = None
 
-    def draw(self, content: object, how: Callable[[], Any]) -> None:
-        """Draw `content` with `how`, unless it is drawn already."""
+    def draw(self, content: object, draw: Callable[[], Any]) -> None:
+        """Call `draw` unless `content` equals what is shown."""
         if content == self._shown:
             return
         self._shown = content
         self._box.clear()
         with self._box:
-            how()
+            draw()
 
 
 class NumbersTable:
@@ -49,10 +51,10 @@ class NumbersTable:
     _TITLES = ("Run", "Seeds", "Last evaluation", "Best", "Final", "Steps", "Time", "Solved at")
 
     def __init__(self) -> None:
-        self._part = _Redrawn()
+        self._part = _CachedPart()
 
     def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
-        """Show them."""
+        """Show the numbers of these entries."""
         names = [entry.name for entry in found.entries]
         content = (names, list(found.numbers), list(colours.items()))
         self._part.draw(content, lambda: self._draw(found, colours))
@@ -85,20 +87,22 @@ class DifferencesTable:
     """A row per setting that differs; nothing else."""
 
     def __init__(self) -> None:
-        self._part = _Redrawn()
+        self._part = _CachedPart()
 
     def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
-        """Show them."""
+        """Show the differing settings of these entries."""
         names = [entry.name for entry in found.entries]
         content = (names, list(found.differences), list(colours.items()))
         self._part.draw(content, lambda: self._draw(found, colours))
 
     def _draw(self, found: Comparison, colours: Mapping[str, int]) -> None:
         if len(found.entries) < 2:
-            EmptyState("One run alone", "Add another to see in which settings they differ.")
+            EmptyState("Only one run", "Add another run to compare their settings.")
             return
         if not found.differences:
-            EmptyState("No setting differs", "Not even the seed: these runs repeat each other.")
+            EmptyState(
+                "All settings are equal", "Even the seed is the same: these runs are repetitions."
+            )
             return
         with ui.element("table").classes("lab-table lab-differences"):
             self._head(found.entries, colours)
@@ -124,47 +128,47 @@ class DifferencesTable:
                 ui.label(one.setting)
             for value, entry in zip(one.values, entries, strict=True):
                 cell = ui.element("td").classes("lab-mono is-long")
-                # Not by `props`, which would read the quotes of a name as its own.
+                # Not with `props`, whose parser would interpret quotes in the name.
                 cell._props["data-label"] = entry.name
                 with cell:
                     ui.label(NOT_MEASURED if value is None else value).classes("lab-inline")
 
 
-class Verdicts:
-    """Which is better than the reference, in plain sentences."""
+class Conclusions:
+    """Conclusions about which entries are better than the reference."""
 
     def __init__(self) -> None:
-        self._part = _Redrawn()
+        self._part = _CachedPart()
 
     def show(self, found: Comparison) -> None:
-        """Show them."""
-        content = (list(found.verdicts), list(found.notes), len(found.entries))
+        """Show the conclusions and notes of a comparison."""
+        content = (list(found.conclusions), list(found.notes), len(found.entries))
         self._part.draw(content, lambda: self._draw(found))
 
     @staticmethod
     def _draw(found: Comparison) -> None:
         if len(found.entries) < 2:
-            EmptyState("Nothing to judge yet", "It takes two runs, or better two groups of seeds.")
+            EmptyState("No conclusion yet", "Add a second run or, better, a second seed group.")
             return
         for note in found.notes:
             ui.label(note).classes("lab-small")
-        if not found.verdicts:
+        if not found.conclusions:
             return
-        with ui.element("ul").classes("lab-verdicts"):
-            for one in found.verdicts:
+        with ui.element("ul").classes("lab-conclusions"):
+            for one in found.conclusions:
                 with ui.element("li").classes("" if one.is_told else "is-open"):
                     ui.label(one.sentence)
                     if one.agents is not None:
                         ui.label(one.agents).classes("lab-small")
         with ui.element("details").classes("lab-method"):
             with ui.element("summary"):
-                ui.label("How this is judged").classes("lab-inline")
-            ui.label(METHOD).classes("lab-small")
+                ui.label("Method").classes("lab-inline")
+            ui.label(COMPARISON_METHOD).classes("lab-small")
 
 
 def _reward_diffs(entries: Sequence[Entry]) -> None:
-    """Show the changes between the reward functions of neighbours."""
-    if not any(map(has_own_reward, entries)):
+    """Show diffs of the reward code between neighbouring entries."""
+    if not any(map(has_custom_reward, entries)):
         return
     for before, after in pairwise(entries):
         if text := code_difference(before, after):

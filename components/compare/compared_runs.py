@@ -1,31 +1,30 @@
-"""Which runs are compared: a chip for each, and a search for more."""
+"""The compared runs as chips, and a search to add more."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nicegui import ui
 
-from app.analysis.comparison.entries import Entry, Missing
-from components.base.buttons import compact_button
-from components.base.metrics import format_number
-from components.base.steady_rows import SteadyRows
-from storage.records.runs import RunRecord
+from app.analysis.comparison import Entry, Missing
+from app.runs import group_name
+from components.base import SteadyRows, compact_button, format_number
+from storage.records import RunRecord
 
 SERIES = 5
-"""How many colours there are; more runs have the same ones, dashed."""
+"""Number of colours; further runs reuse them with dashed lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChipHandlers:
-    """What a chip can be asked for; each takes its key."""
+    """Callbacks for the buttons of a chip; each takes the key of its entry."""
 
     remove: Callable[[str], Awaitable[None]]
     unfold: Callable[[str], Awaitable[None]]
-    judge_against: Callable[[str], Awaitable[None]]
+    set_reference: Callable[[str], Awaitable[None]]
 
 
 class Chips:
-    """The entries with their colours, and what is missing of those asked for."""
+    """A chip per entry with its colour, and one per requested run that was not found."""
 
     def __init__(self, on: ChipHandlers) -> None:
         self._on = on
@@ -40,7 +39,7 @@ class Chips:
         colours: Mapping[str, int],
         against: str,
     ) -> None:
-        """Show these, and which of them is the reference."""
+        """Show these entries and mark the reference."""
         self._box.set_visibility(bool(entries or missing))
         chips = [_Chip.of(entry, colours[entry.key]) for entry in entries]
         self._rows.show([*chips, *missing])
@@ -60,16 +59,16 @@ class Chips:
             series = f"is-series-{chip.colour % SERIES + 1}{dashed}"
             ui.element("i").classes(f"lab-swatch {series}").props('aria-hidden="true"')
             link = ui.element("a").props(f'href="/runs/{chip.run_id}"').classes("is-link")
-            # Not by `props`, which would read the quotes of a name as its own.
+            # Not with `props`, whose parser would interpret quotes in the name.
             link._props["title"] = chip.name
             with link:
                 ui.label(chip.name)
-            reference = self._tool("Reference", chip, self._on.judge_against)
+            reference = self._tool("Reference", chip, self._on.set_reference)
             self._references[chip.key] = reference
             with reference:
-                ui.tooltip("The others are judged against this one")
+                ui.tooltip("The other runs are compared with this one")
             if chip.is_group:
-                self._tool("Unfold", chip, self._on.unfold)
+                self._tool("Expand", chip, self._on.unfold)
             self._tool("Remove", chip, self._on.remove)
 
     def _missing(self, one: Missing) -> None:
@@ -88,7 +87,7 @@ class Chips:
 
 @dataclass(frozen=True, slots=True)
 class _Chip:
-    """What is written on a chip; all else about an entry may change while it is there."""
+    """The content of a chip, which is redrawn only if this changes."""
 
     key: str
     name: str
@@ -111,24 +110,24 @@ class Candidate:
 
 
 def candidates(runs: Sequence[RunRecord], chosen: Sequence[str]) -> list[Candidate]:
-    """Return what a search has found, seeds folded into their groups where several are there."""
+    """Return search results; several seeds of a group become one candidate."""
     groups = [run.group_id for run in runs if run.group_id is not None]
-    found: dict[str, Candidate] = {}
+    by_key: dict[str, Candidate] = {}
     for run in runs:
         if run.group_id is not None and (count := groups.count(run.group_id)) > 1:
-            name = run.name.removesuffix(f", seed {run.config.get('seed')}")
+            name = group_name([run])
             key, about = f"g:{run.group_id}", f"{count} seeds · {run.env_id} · {run.algorithm}"
         else:
             score = format_number((run.latest or {}).get("mean_reward"), 1)
             key, name = run.id, run.name
             about = f"{run.status} · {run.env_id} · {run.algorithm} · mean reward {score}"
         if key not in chosen:
-            found.setdefault(key, Candidate(key, name, about))
-    return list(found.values())
+            by_key.setdefault(key, Candidate(key, name, about))
+    return list(by_key.values())
 
 
 class RunSearch:
-    """A field and what it finds; a press adds it."""
+    """A search field with results; a click on a result adds it."""
 
     def __init__(
         self,
@@ -138,26 +137,26 @@ class RunSearch:
     ) -> None:
         self._find = find
         self._on_pick = on_pick
-        self._asked = 0
+        self._search_count = 0
         with ui.element("div").classes("lab-run-search"):
             self._text = ui.input(placeholder="Search runs to add", on_change=self.refresh)
             self._text.props(
                 'dense outlined clearable debounce=200 aria-label="Search runs to add"'
             ).classes("lab-full")
             self._list = ui.element("ul").classes("lab-found").props('aria-label="Runs to add"')
-            self._found = SteadyRows(self._list, self._choice)
+            self._results = SteadyRows(self._list, self._choice)
             self._nothing = ui.label().classes("lab-small").props('role="status"')
 
     async def refresh(self) -> None:
-        """Look for runs again."""
-        self._asked += 1
-        asked, text = self._asked, (self._text.value or "").strip()
-        found = await self._find(text)
-        if asked != self._asked:
+        """Search again."""
+        self._search_count += 1
+        number, text = self._search_count, (self._text.value or "").strip()
+        results = await self._find(text)
+        if number != self._search_count:
             return
-        none = f'No other run matches "{text[:60]}".' if text else "There is no run to add."
-        self._nothing.set_text("" if found else none)
-        self._found.show(found)
+        none = f'No other run matches "{text[:60]}".' if text else "There are no other runs."
+        self._nothing.set_text("" if results else none)
+        self._results.show(results)
 
     def _choice(self, one: Candidate) -> None:
         async def pick() -> None:
@@ -172,5 +171,5 @@ class RunSearch:
 
 
 def fold_button(on_click: Callable[[], Awaitable[None]]) -> ui.button:
-    """Add the button that takes the seeds of a group together."""
-    return compact_button("Fold seeds", on_click)
+    """Add the button that folds seeds into their groups."""
+    return compact_button("Group seeds", on_click)

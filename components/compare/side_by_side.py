@@ -1,25 +1,19 @@
-"""Videos of compared runs beside each other, in step."""
+"""Synchronized videos of compared runs, side by side."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from nicegui import ui
 
-from app.access.run_access import RunAccess
-from app.accounts.errors import AccessError
-from app.analysis.comparison.entries import Entry
-from app.analysis.comparison.numbers import final_reward
-from app.evaluation.evaluation import Evaluation, EvaluationOptions
-from app.runs.execution.periodic_evaluation import SEED
-from components.base.buttons import compact_button
-from components.base.metrics import format_number
-from components.base.panel import EmptyState
-from components.base.refusal import Refusal
-from components.evaluation.evaluation_video import video_url
-from storage.errors import LabError, RunNotFoundError
-from storage.records.curves import AXES, Curves, View
-from storage.records.runs import JsonObject, RunRecord
-
-_Look = Callable[[str, View], Awaitable[Curves]]
+from app.access import Access
+from app.accounts import AccessError
+from app.analysis.comparison import Entry, final_reward
+from app.evaluation import Evaluation, EvaluationRequest, Evaluations
+from app.runs import RunService
+from app.runs.execution import EVAL_SEED
+from components.base import EmptyState, Refusal, compact_button, format_number
+from components.evaluation import video_url
+from storage import LabError, RunNotFoundError
+from storage.records import CURVE_AXES, JsonObject, RunRecord, View
 
 
 class _Lanes(ui.element, component="side_by_side.js"):
@@ -33,24 +27,26 @@ class _Lanes(ui.element, component="side_by_side.js"):
 
 
 class SideBySide:
-    """Time machines and latest tests of the runs in sight; of a group the seed in the middle."""
+    """Clips and latest evaluation videos of compared runs; a group shows its median seed."""
 
-    def __init__(self, trainer: RunAccess) -> None:
-        self._trainer = trainer
+    def __init__(self, runs: RunService, access: Access, evaluations: Evaluations) -> None:
+        self._service = runs
+        self._access = access
+        self._evaluations = evaluations
         self._entries: Sequence[Entry] = ()
         self._colours: Mapping[str, int] = {}
         self._runs: list[RunRecord] = []
         self._empty = EmptyState(
-            "No videos yet", "Film all on one seed: one episode of each, with the newest policy."
+            "No videos yet", "Record all on one seed: one episode of each, with the newest policy."
         )
         self._lanes = _Lanes()
-        self._film = compact_button("Film all on one seed", self._film_all)
-        # Until it is known which runs there are: pressed before, it would do nothing.
-        self._film.set_visibility(False)
+        self._record = compact_button("Record all on one seed", self._record_all)
+        # Hidden until the runs are loaded: a click before would do nothing.
+        self._record.set_visibility(False)
         self._refusal = Refusal()
         self._note = ui.label().classes("lab-small").props('role="status"')
-        trainer.evaluations.changed.subscribe(self._changed)
-        trainer.evaluations.clips_changed.subscribe(self._changed)
+        evaluations.changed.subscribe(self._changed)
+        evaluations.clips_changed.subscribe(self._changed)
 
     async def follow(self, entries: Sequence[Entry], colours: Mapping[str, int]) -> None:
         """Show the videos of these entries."""
@@ -58,14 +54,14 @@ class SideBySide:
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Show the videos that there are now."""
+        """Show the current videos."""
         entries = self._entries
-        runs = [_middle(entry.runs) for entry in entries]
+        runs = [_median_run(entry.runs) for entry in entries]
         try:
-            tests = _on_one_seed([await self._tests(run.id) for run in runs])
+            evaluations = _on_one_seed([await self._recorded_evaluations(run.id) for run in runs])
             clips = [await self._clips(run.id) for run in runs]
         except (RunNotFoundError, AccessError):
-            # Deleted, or not shared any more: the page says so when it looks again.
+            # Deleted or no longer shared: the page reports it at its next refresh.
             return
         if entries is not self._entries:
             return
@@ -75,24 +71,28 @@ class SideBySide:
                 "key": entry.key,
                 "name": entry.name if not entry.is_group else run.name,
                 "colour": self._colours[entry.key],
-                "clips": moments,
-                "test": None if test is None else {"url": video_url(test), "words": _words(test)},
+                "clips": run_clips,
+                "evaluation": None
+                if evaluation is None
+                else {"url": video_url(evaluation), "words": _words(evaluation)},
             }
-            for entry, run, moments, test in zip(entries, runs, clips, tests, strict=True)
+            for entry, run, run_clips, evaluation in zip(
+                entries, runs, clips, evaluations, strict=True
+            )
         ]
-        has_any = any(lane["clips"] or lane["test"] for lane in lanes)
+        has_any = any(lane["clips"] or lane["evaluation"] for lane in lanes)
         self._empty.set_visibility(not has_any)
-        self._film.set_visibility(any(self._trainer.evaluations.may_change(run) for run in runs))
-        self._lanes.show(lanes if has_any else [], same_seed=_have_one_seed(tests))
+        self._record.set_visibility(any(self._access.principal.changes(run) for run in runs))
+        self._lanes.show(lanes if has_any else [], same_seed=_have_one_seed(evaluations))
 
-    async def _tests(self, run_id: str) -> list[Evaluation]:
-        found = await self._trainer.evaluations.list(run_id)
+    async def _recorded_evaluations(self, run_id: str) -> list[Evaluation]:
+        found = await self._evaluations.list(await self._access.visible(run_id))
         return [one for one in found if one.kind == "evaluation" and one.has_video and one.seeds]
 
     async def _clips(self, run_id: str) -> list[JsonObject]:
-        clips = await self._trainer.evaluations.clips(run_id)
+        clips = await self._evaluations.clips(await self._access.visible(run_id))
         steps = [clip.timesteps for clip in clips]
-        places = {axis: await self._places(run_id, axis, steps) for axis in AXES if steps}
+        places = {axis: await self._places(run_id, axis, steps) for axis in CURVE_AXES if steps}
         return [
             {
                 "step": clip.timesteps,
@@ -105,50 +105,51 @@ class SideBySide:
 
     async def _places(self, run_id: str, axis: str, steps: Sequence[int]) -> Sequence[float]:
         view = View(names=(), axis=axis, mark_steps=steps)
-        return (await self._trainer.curves(run_id, view)).marks
+        run = await self._access.visible(run_id)
+        return (await self._service.curves(run, view)).marks
 
-    async def _film_all(self) -> None:
-        """Let every run that the visitor may test play the same episode."""
+    async def _record_all(self) -> None:
+        """Record one episode on the same seed with every run that the principal may evaluate."""
         refused = []
         for run in self._runs:
             try:
-                await self._trainer.evaluations.start(
-                    run.id, EvaluationOptions(episodes=1, seed=SEED, record=True)
-                )
+                request = EvaluationRequest(episodes=1, seed=EVAL_SEED, record=True)
+                evaluable = await self._access.evaluable(run.id, uses_disk=True)
+                await self._evaluations.start(evaluable, request)
             except LabError as error:
                 refused.append(f"{run.name}: {error}")
         self._refusal.say(" ".join(refused))
         if len(refused) < len(self._runs):
-            self._note.set_text("Filming. Each video appears when it is ready.")
+            self._note.set_text("Recording. Each video appears when it is ready.")
 
     async def _changed(self, run_id: str) -> None:
         if any(run.id == run_id for run in self._runs):
             await self.refresh()
 
 
-def _middle(runs: Sequence[RunRecord]) -> RunRecord:
-    """Return the run in the middle by its score: neither the luckiest nor the unluckiest seed."""
+def _median_run(runs: Sequence[RunRecord]) -> RunRecord:
+    """Return the run with the median score: neither the luckiest nor the unluckiest seed."""
     measured = [run for run in runs if final_reward(run) is not None]
     ordered = sorted(measured, key=lambda run: final_reward(run) or 0.0) or list(runs)
     return ordered[len(ordered) // 2]
 
 
-def _on_one_seed(tests: Sequence[Sequence[Evaluation]]) -> list[Evaluation | None]:
-    """Return the newest test of each, on a seed that all of them have played if there is one."""
-    played = [{one.seeds[0] for one in found} for found in tests if found]
+def _on_one_seed(evaluations: Sequence[Sequence[Evaluation]]) -> list[Evaluation | None]:
+    """Return the newest evaluation of each run, on a seed that all share if there is one."""
+    played = [{one.seeds[0] for one in found} for found in evaluations if found]
     shared = set.intersection(*played) if played else set()
-    for found in tests:
+    for found in evaluations:
         for one in found:
             if one.seeds[0] in shared:
                 seed = one.seeds[0]
-                return [next((t for t in all_ if t.seeds[0] == seed), None) for all_ in tests]
-    return [next(iter(found), None) for found in tests]
+                return [next((t for t in all_ if t.seeds[0] == seed), None) for all_ in evaluations]
+    return [next(iter(found), None) for found in evaluations]
 
 
-def _have_one_seed(tests: Sequence[Evaluation | None]) -> bool:
-    return len({test.seeds[0] for test in tests if test is not None}) <= 1
+def _have_one_seed(evaluations: Sequence[Evaluation | None]) -> bool:
+    return len({evaluation.seeds[0] for evaluation in evaluations if evaluation is not None}) <= 1
 
 
-def _words(test: Evaluation) -> str:
-    step = "" if test.timesteps is None else f"step {test.timesteps:,}, "
-    return f"{step}seed {test.seeds[0]}, mean {format_number(test.mean_return, 1)}"
+def _words(evaluation: Evaluation) -> str:
+    step = "" if evaluation.timesteps is None else f"step {evaluation.timesteps:,}, "
+    return f"{step}seed {evaluation.seeds[0]}, mean {format_number(evaluation.mean_return, 1)}"

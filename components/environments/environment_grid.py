@@ -1,4 +1,4 @@
-"""Every environment as a card with its picture, to be searched, filtered and opened."""
+"""All environments as cards with preview images, with search and filters."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -6,10 +6,15 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, choices
-from app.catalog.environments.spec import Difficulty, EnvSpec
-from components.base.buttons import quiet_button
-from components.base.panel import EmptyState
+from app.catalog.environments import (
+    SOLVED,
+    UNSOLVED,
+    Difficulty,
+    EnvironmentFilter,
+    EnvSpec,
+    filter_choices,
+)
+from components.base import EmptyState, quiet_button
 from components.environments.environment_facts import (
     action_words,
     observation_words,
@@ -34,17 +39,17 @@ _INPUT = "dense outlined hide-bottom-space"
 
 
 class EnvironmentGrid:
-    """Shows the environments that fit a filter, and tells when a person changes it."""
+    """Shows the environments that match a filter, and reports its changes."""
 
     def __init__(
         self,
         specs: Sequence[EnvSpec],
-        wanted: EnvironmentFilter,
+        env_filter: EnvironmentFilter,
         *,
         on_change: Callable[[EnvironmentFilter], None],
     ) -> None:
         self._specs = specs
-        self._wanted = wanted
+        self._env_filter = env_filter
         self._on_change = on_change
         self._solved: Collection[str] = ()
         self._solved_badges: dict[str, ui.label] = {}
@@ -54,39 +59,41 @@ class EnvironmentGrid:
         self._count = ui.label().classes("lab-small lab-count").props('role="status"')
         with ui.element("ul").classes("lab-envs").props('aria-label="Environments"'):
             self._cards = {spec.id: self._card(spec) for spec in specs}
-        with ui.element("div").classes("lab-nothing") as self._nothing:
+        with ui.element("div").classes("lab-nothing") as self._no_match:
             self._empty = EmptyState("", "")
             quiet_button("Clear the filter", self._clear)
         self._show()
 
     def show_solved(self, env_ids: Collection[str]) -> None:
-        """Mark the environments that were solved."""
+        """Mark the solved environments."""
         self._solved = env_ids
         for env_id, badge in self._solved_badges.items():
             badge.set_visibility(env_id in env_ids)
         self._show()
 
     def _filters(self) -> None:
-        self._text = ui.input(placeholder="Search", value=self._wanted.q, on_change=self._changed)
+        self._text = ui.input(
+            placeholder="Search", value=self._env_filter.q, on_change=self._changed
+        )
         self._text.props(f"{_INPUT} clearable type=search").classes("lab-search")
         self._text.props('aria-label="Search environments" data-search')
-        offered = choices(self._specs) | {"solved": (SOLVED, UNSOLVED)}
+        offered = filter_choices(self._specs) | {"solved": (SOLVED, UNSOLVED)}
         for name, values in offered.items():
-            # What doesn't tell environments apart is no choice.
+            # With a single value there is nothing to filter.
             if len(values) > 1:
                 self._selects[name] = self._select(name, values)
 
     def _select(self, name: str, values: Sequence[str]) -> ui.select:
         options = {"": "Any"} | {value: _words(value) for value in values}
-        chosen = getattr(self._wanted, name)
+        chosen = getattr(self._env_filter, name)
         select = ui.select(options, label=_LABELS[name], value=chosen, on_change=self._changed)
         return select.props(_INPUT).classes("lab-filter").mark(_LABELS[name])
 
     def _changed(self) -> None:
         chosen = {name: select.value or "" for name, select in self._selects.items()}
-        self._wanted = replace(self._wanted, q=self._text.value or "", **chosen)
+        self._env_filter = replace(self._env_filter, q=self._text.value or "", **chosen)
         self._show()
-        self._on_change(self._wanted)
+        self._on_change(self._env_filter)
 
     def _clear(self) -> None:
         self._text.set_value("")
@@ -94,12 +101,12 @@ class EnvironmentGrid:
             select.set_value("")
 
     def _show(self) -> None:
-        fitting = {spec.id for spec in self._specs if self._wanted.fits(spec, self._solved)}
+        matching = {spec.id for spec in self._specs if self._env_filter.fits(spec, self._solved)}
         for env_id, card in self._cards.items():
-            card.set_visibility(env_id in fitting)
-        self._count.set_text(f"{len(fitting)} of {len(self._specs)} environments")
-        self._empty.say(_nothing_fits(self._wanted), _way_out(self._wanted))
-        self._nothing.set_visibility(not fitting)
+            card.set_visibility(env_id in matching)
+        self._count.set_text(f"{len(matching)} of {len(self._specs)} environments")
+        self._empty.say(_no_match_title(self._env_filter), _no_match_hint(self._env_filter))
+        self._no_match.set_visibility(not matching)
 
     def _card(self, spec: EnvSpec) -> ui.element:
         with ui.element("li").classes("lab-env").mark(spec.id) as card:
@@ -134,7 +141,7 @@ def _picture(spec: EnvSpec) -> None:
 
 def _missing(command: str) -> None:
     with ui.element("div").classes("lab-env-picture lab-env-missing"):
-        ui.label("Not installed. Add its family with:").classes("lab-small")
+        ui.label("Not installed. Install its family with:").classes("lab-small")
         ui.label(command).classes("lab-command").props("data-copied")
         copy = ui.element("button").props('type="button" data-copy')
         with copy.classes("lab-link-button"):
@@ -142,7 +149,7 @@ def _missing(command: str) -> None:
 
 
 def _name(spec: EnvSpec) -> None:
-    """Lead to its own page; the link is as large as the card (see theme.css)."""
+    """Link to its page; theme.css extends the link over the whole card."""
     if not spec.is_installed:
         ui.label(spec.name).classes("lab-name")
         return
@@ -162,13 +169,17 @@ def _words(value: str) -> str:
     return _WORDS.get(value) or value.replace("_", " ").capitalize()
 
 
-def _nothing_fits(wanted: EnvironmentFilter) -> str:
-    if wanted.solved == SOLVED:
-        return "None of these was solved by you yet"
-    return f'No environment matches "{wanted.q}"' if wanted.q else "No environment matches"
+def _no_match_title(env_filter: EnvironmentFilter) -> str:
+    if env_filter.solved == SOLVED:
+        return "You have not solved any of these yet"
+    return f'No environment matches "{env_filter.q}"' if env_filter.q else "No environment matches"
 
 
-def _way_out(wanted: EnvironmentFilter) -> str:
-    if wanted.solved == SOLVED:
-        return "One counts as solved once the mean of 100 episodes reaches its threshold."
-    return "Any other installed Gymnasium id can be typed into the search on Train."
+def _no_match_hint(env_filter: EnvironmentFilter) -> str:
+    if env_filter.solved == SOLVED:
+        return (
+            "An environment is solved once the mean reward of 100 episodes reaches its threshold."
+        )
+    return (
+        "To train on any other installed Gymnasium id, type it into the search on the Train page."
+    )

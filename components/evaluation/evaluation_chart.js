@@ -1,7 +1,7 @@
-// Charts of one test, drawn from the numbers of its episodes; the browser saves them as PNG or CSV.
-let echarts; // fetched with the first chart
+// Charts of one evaluation, drawn from the numbers of its episodes; the browser saves them as PNG or CSV.
+let echarts; // loaded with the first chart
 
-const MOST_BINS = 12;
+const MAX_BINS = 12;
 
 function token(name) {
   return getComputedStyle(document.body).getPropertyValue(name).trim();
@@ -16,7 +16,7 @@ function save(url, name) {
 
 const CELLS = 20;
 
-// How often each cell of a plane was visited; `columns` where the cells are states of a grid.
+// Count the visits of each cell of a plane; `columns` is set if the cells are states of a grid.
 export function visits(seen, columns) {
   const counts = new Map();
   const count = (x, y) => counts.set(`${x},${y}`, (counts.get(`${x},${y}`) ?? 0) + 1);
@@ -31,11 +31,11 @@ export function visits(seen, columns) {
   return counts;
 }
 
-// Bins of one width; equal numbers share a single one.
+// Bins of equal width; if all values are equal, a single bin.
 export function bins(values) {
   const low = Math.min(...values), high = Math.max(...values);
   if (low === high) return [{ from: low, to: high, count: values.length }];
-  const count = Math.min(MOST_BINS, Math.max(3, Math.ceil(Math.sqrt(values.length))));
+  const count = Math.min(MAX_BINS, Math.max(3, Math.ceil(Math.sqrt(values.length))));
   const width = (high - low) / count;
   const found = Array.from({ length: count }, (_, i) => ({ from: low + i * width, to: low + (i + 1) * width, count: 0 }));
   for (const value of values) found[Math.min(count - 1, Math.floor((value - low) / width))].count += 1;
@@ -60,7 +60,7 @@ export default {
   },
   watch: { name() { this.load(); } },
   methods: {
-    // A hidden chart has no size, and ECharts complains of it.
+    // A hidden chart has no size, and ECharts warns about it.
     async resize() {
       if (!this.$el.clientWidth) return;
       if (this.chart) return this.chart.resize();
@@ -92,7 +92,7 @@ export default {
       const names = (count, i) => Array.from({ length: count }, (_, k) => {
         if (this.columns) return `${k}`;
         const [low, high] = range(i);
-        // As many digits as it takes to tell neighbours apart.
+        // Enough digits to distinguish neighboring values.
         const digits = high > low ? Math.min(8, Math.max(0, 1 - Math.floor(Math.log10((high - low) / count)))) : 2;
         return (low + ((k + 0.5) * (high - low)) / count).toFixed(digits);
       });

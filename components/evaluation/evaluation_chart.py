@@ -1,4 +1,4 @@
-"""Charts of one test: how its returns are distributed, and what each episode brought."""
+"""Charts of one evaluation: distribution of returns, results by episode, visited states."""
 
 import math
 from dataclasses import dataclass
@@ -6,49 +6,49 @@ from typing import Literal
 
 from nicegui import ui
 
-from app.catalog.environments.spec import EnvSpec, ObservationKind
-from app.evaluation.evaluation import Evaluation
-from components.base.buttons import quiet_button
+from app.catalog.environments import EnvSpec, ObservationKind
+from app.evaluation import Evaluation
+from components.base import quiet_button
 
-# Touching the built-in chart registers the ECharts module that the script imports.
+# Accessing the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart
 
 Kind = Literal["distribution", "traces", "visits"]
 
 
 class EvaluationChart(ui.element, component="evaluation_chart.js"):
-    """Draws the episodes of one test; the browser can save it."""
+    """Draws the episodes of one evaluation; the browser can save the chart."""
 
     def __init__(self, kind: Kind, label: str) -> None:
         super().__init__()
         self.figure: ui.element = self
-        """What is shown or hidden with it."""
+        """The element to show or hide together with the chart."""
         self._props["kind"] = kind
         self._props["label"] = label
         self.classes("lab-figure-chart")
 
-    def show(self, test: Evaluation) -> None:
-        """Draw the episodes of a test."""
-        self._props["returns"] = [round(score, 3) for score in test.returns]
-        self._props["lengths"] = list(test.lengths)
-        self._props["seeds"] = list(test.seeds)
-        self._props["custom"] = test.custom_per_episode or {}
-        # Last, and named after the test: that is how the browser knows it as another one.
-        self._props["name"] = f"eval_{test.created_at:%Y%m%d-%H%M%S}"
+    def show(self, evaluation: Evaluation) -> None:
+        """Draw the episodes of an evaluation."""
+        self._props["returns"] = [round(score, 3) for score in evaluation.returns]
+        self._props["lengths"] = list(evaluation.lengths)
+        self._props["seeds"] = list(evaluation.seeds)
+        self._props["custom"] = evaluation.custom_per_episode or {}
+        # Set last: the browser reloads the data when the name changes.
+        self._props["name"] = f"eval_{evaluation.created_at:%Y%m%d-%H%M%S}"
         self.update()
 
-    def show_plane(self, test: Evaluation, plane: "Plane") -> None:
-        """Draw where the steps of a test were."""
-        self._props["url"] = f"/api/runs/{test.run_id}/evaluations/{test.id}/replay"
+    def show_plane(self, evaluation: Evaluation, plane: "Plane") -> None:
+        """Draw which parts of a plane an evaluation visited."""
+        self._props["url"] = f"/api/runs/{evaluation.run_id}/evaluations/{evaluation.id}/replay"
         self._props["axes"] = list(plane.axes)
         self._props["columns"] = plane.columns
         self._props["states"] = plane.states
-        self.show(test)
+        self.show(evaluation)
 
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """Two numbers that say where an agent is, or a grid of numbered states."""
+    """Two observed components, or a grid of numbered states, that locate the agent."""
 
     axes: tuple[str, ...]
     columns: int = 0
@@ -56,7 +56,7 @@ class Plane:
 
     @classmethod
     def of(cls, spec: EnvSpec) -> "Plane | None":
-        """Return the plane on which visits can be drawn, if there is one."""
+        """Return the plane on which visits can be drawn, if any."""
         names = tuple(component.name for component in spec.observed)
         if spec.observation_kind is ObservationKind.BOX and len(names) == 2:
             return cls(names)
@@ -69,7 +69,7 @@ class Plane:
 
 
 def chart_with_downloads(kind: Kind, title: str) -> EvaluationChart:
-    """Add a titled chart with its two ways to save it."""
+    """Add a titled chart with buttons that save it as PNG and CSV."""
     with ui.element("div").classes("lab-figure") as figure:
         with ui.element("div").classes("lab-actions"):
             ui.label(title).classes("lab-label lab-grow")

@@ -1,25 +1,24 @@
-"""The video of a test in the place of the live feed."""
+"""The video of an evaluation, shown in place of the live feed."""
 
 from collections.abc import Callable
 
 from nicegui import ui
 
-from app.evaluation.evaluation import Evaluation
-from components.base.buttons import quiet_button
-from components.base.metrics import format_number
+from app.evaluation import Evaluation
+from components.base import format_number, quiet_button
 from components.evaluation.replay import Replay
-from storage.records.runs import RunRecord
+from storage.records import RunRecord
 
 
 class EvaluationVideo:
-    """A native player, what it shows, a download and the way back."""
+    """A native player with a caption, a download link and a button back to the live view."""
 
     def __init__(self, *, on_back: Callable[[], None]) -> None:
         self._shown: str | None = None
         with ui.element("div").classes("lab-video") as self._box:
             with ui.element("div").classes("lab-stage"):
                 self._player = ui.element("video").props(
-                    'controls playsinline preload="metadata" aria-label="Video of the test"'
+                    'controls playsinline preload="metadata" aria-label="Video of the evaluation"'
                 )
                 with ui.element("div").classes("lab-stage-badges"):
                     self._kind = ui.label().classes("lab-stage-badge")
@@ -33,47 +32,47 @@ class EvaluationVideo:
             self._replay = Replay()
         self._box.set_visibility(False)
 
-    def show(self, test: Evaluation | None, run: RunRecord | None) -> None:
-        """Show the video of a test, or nothing."""
-        self._box.set_visibility(test is not None)
-        if test is None:
+    def show(self, evaluation: Evaluation | None, run: RunRecord | None) -> None:
+        """Show the video of an evaluation, or nothing."""
+        self._box.set_visibility(evaluation is not None)
+        if evaluation is None:
             if self._shown is not None:
                 self._player.run_method("pause")
                 self._replay.show(None, None)
             self._shown = None
             return
         is_live = run is not None and run.status.is_active
-        self._back.set_text("Back to live" if is_live else "Close video")
-        if test.id == self._shown:
+        self._back.set_text("Back to live view" if is_live else "Close video")
+        if evaluation.id == self._shown:
             return
-        self._shown = test.id
-        url = video_url(test)
-        self._player.props(f'src="{url}" data-test="{test.id}"')
+        self._shown = evaluation.id
+        url = video_url(evaluation)
+        self._player.props(f'src="{url}" data-test="{evaluation.id}"')
         self._link.props(f'href="{url}?download=true" download')
-        self._kind.set_text(test.kind)
-        self._score.set_text(f"Mean {format_number(test.mean_return, 1)}")
-        self._score.set_visibility(test.mean_return is not None)
-        self._note.set_text(_words(test))
-        self._replay.show(test, run)
+        self._kind.set_text(evaluation.kind)
+        self._score.set_text(f"Mean {format_number(evaluation.mean_return, 1)}")
+        self._score.set_visibility(evaluation.mean_return is not None)
+        self._note.set_text(_caption(evaluation))
+        self._replay.show(evaluation, run)
 
 
-def video_url(test: Evaluation) -> str:
+def video_url(evaluation: Evaluation) -> str:
     """Return the address of a video."""
-    return f"/api/runs/{test.run_id}/evaluations/{test.id}/video"
+    return f"/api/runs/{evaluation.run_id}/evaluations/{evaluation.id}/video"
 
 
-def moments_words(test: Evaluation) -> str:
-    """Say how many moments an evolution video has, or how far it is."""
-    if not test.has_video:
-        return str(test.status)
-    return f"{test.episodes} moments up to step {test.timesteps or 0:,}"
+def clips_text(evaluation: Evaluation) -> str:
+    """Describe the clips of an evolution video, or return its status if it isn't ready."""
+    if not evaluation.has_video:
+        return str(evaluation.status)
+    return f"{evaluation.episodes} clips up to step {evaluation.timesteps or 0:,}"
 
 
-def _words(test: Evaluation) -> str:
-    if test.video_note is not None:
-        return test.video_note
-    if test.kind == "evolution":
-        return f"{moments_words(test)}, each on the same seed."
-    count = f"{test.episodes} episodes" if test.episodes != 1 else "1 episode"
-    steps = "" if test.timesteps is None else f" after {test.timesteps:,} steps of training"
-    return f"{count}{steps}."
+def _caption(evaluation: Evaluation) -> str:
+    if evaluation.video_note is not None:
+        return evaluation.video_note
+    if evaluation.kind == "evolution":
+        return f"{clips_text(evaluation)}, each on the same seed."
+    count = f"{evaluation.episodes} episodes" if evaluation.episodes != 1 else "1 episode"
+    steps = evaluation.timesteps
+    return f"{count}." if steps is None else f"{count} after {steps:,} training steps."

@@ -1,14 +1,14 @@
-// A filmed test, step by step: the film is the picture, the notes are what the policy saw and did.
-const PICTURES_BEHIND = 0.5; // the middle of a picture, so that rounding never shows its neighbour
+// A recorded evaluation, step by step: frames of the video and the step log of the policy.
+const FRAME_OFFSET = 0.5; // seek to the middle of a frame, so that rounding never shows its neighbour
 
 export default {
   template: `
-    <div><div class="lab-replay" v-if="moments.length" tabindex="0" role="group" aria-label="Replay" @keydown="onKey">
+    <div><div class="lab-replay" v-if="steps.length" tabindex="0" role="group" aria-label="Replay" @keydown="onKey">
       <div class="lab-replay-bar">
         <button type="button" class="lab-replay-button" aria-label="One step back" :disabled="at === 0" @click="go(at - 1)">&#9664;</button>
         <button type="button" class="lab-replay-button is-wide" @click="toggle">{{ playing ? "Pause" : "Play" }}</button>
-        <button type="button" class="lab-replay-button" aria-label="One step on" :disabled="at === moments.length - 1" @click="go(at + 1)">&#9654;</button>
-        <input type="range" min="0" :max="moments.length - 1" :value="at" aria-label="Step" @input="go(+$event.target.value)">
+        <button type="button" class="lab-replay-button" aria-label="One step forward" :disabled="at === steps.length - 1" @click="go(at + 1)">&#9654;</button>
+        <input type="range" min="0" :max="steps.length - 1" :value="at" aria-label="Step" @input="go(+$event.target.value)">
       </div>
       <div class="lab-mono lab-replay-facts">Episode {{ now.episode }} &middot; step {{ inEpisode + 1 }} &middot; reward {{ signed(now.reward) }} &middot; so far {{ signed(total) }}<template v-if="now.value !== null"> &middot; value {{ now.value.toFixed(2) }}</template></div>
       <div class="lab-replay-columns">
@@ -31,17 +31,17 @@ export default {
       </div>
     </div></div>`,
   props: { url: String, fps: Number, observed: Array, actions: Array, discrete: Boolean },
-  data: () => ({ moments: [], weighs: null, at: 0, playing: false }),
+  data: () => ({ steps: [], weighs: null, at: 0, playing: false }),
   computed: {
-    now() { return this.moments[this.at]; },
-    begin() { let i = this.at; while (i > 0 && this.moments[i - 1].episode === this.now.episode) i -= 1; return i; },
+    now() { return this.steps[this.at]; },
+    begin() { let i = this.at; while (i > 0 && this.steps[i - 1].episode === this.now.episode) i -= 1; return i; },
     inEpisode() { return this.at - this.begin; },
-    total() { return this.moments.slice(this.begin, this.at + 1).reduce((sum, one) => sum + one.reward, 0); },
+    total() { return this.steps.slice(this.begin, this.at + 1).reduce((sum, one) => sum + one.reward, 0); },
     spread() { const all = this.now.weighed; return [Math.min(...all), Math.max(...all)]; },
   },
   watch: { url() { this.load(); } },
   mounted() { this.load(); },
-  beforeUnmount() { this.forget?.(); },
+  beforeUnmount() { this.stopFollowing?.(); },
   methods: {
     signed(x) { return (x >= 0 ? "+" : "\u2212") + Math.abs(x).toFixed(1); },
     share(w) {
@@ -52,19 +52,19 @@ export default {
     video() { return this.$el.closest?.(".lab-video")?.querySelector("video"); },
     async load() {
       const url = this.url;
-      this.moments = [];
+      this.steps = [];
       this.at = 0;
       if (!url) return;
       const answer = await fetch(url);
       if (!answer.ok || url !== this.url) return;
       const found = await answer.json();
       this.weighs = found.weighs;
-      this.moments = found.moments;
+      this.steps = found.moments;
       await this.$nextTick();
       this.follow();
     },
     follow() {
-      this.forget?.();
+      this.stopFollowing?.();
       const video = this.video();
       if (!video) return;
       const seen = () => this.find(video.currentTime);
@@ -72,26 +72,26 @@ export default {
       video.addEventListener("timeupdate", seen);
       video.addEventListener("play", state);
       video.addEventListener("pause", state);
-      this.forget = () => {
+      this.stopFollowing = () => {
         video.removeEventListener("timeupdate", seen);
         video.removeEventListener("play", state);
         video.removeEventListener("pause", state);
       };
     },
-    // The film leads while it plays; several steps may share a picture.
+    // While the video plays, the step follows it; several steps may share a frame.
     find(seconds) {
-      const picture = Math.floor(seconds * this.fps);
-      if (this.now?.picture === picture) return;
-      let found = this.moments.findIndex((one) => one.picture >= picture);
-      if (found < 0) found = this.moments.length - 1;
+      const frame = Math.floor(seconds * this.fps);
+      if (this.now?.picture === frame) return;
+      let found = this.steps.findIndex((one) => one.picture >= frame);
+      if (found < 0) found = this.steps.length - 1;
       this.at = found;
     },
     go(index) {
-      this.at = Math.max(0, Math.min(this.moments.length - 1, index));
+      this.at = Math.max(0, Math.min(this.steps.length - 1, index));
       const video = this.video();
       if (!video) return;
       video.pause();
-      video.currentTime = (this.now.picture + PICTURES_BEHIND) / this.fps;
+      video.currentTime = (this.now.picture + FRAME_OFFSET) / this.fps;
     },
     toggle() {
       const video = this.video();

@@ -1,47 +1,48 @@
-"""The time machine: clips of the policy at moments of the training, bound to the reward curve."""
+"""The time machine: clips of the policy at steps of the training, linked to the reward curve."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from nicegui import ui
 
-from app.access.evaluation_access import EvaluationAccess
-from app.accounts.errors import AccessError
-from app.runs.execution.time_machine import Clip
-from app.runs.state.feed import RunFeed
-from components.evaluation.evaluation_desk import EvaluationDesk
-from storage.errors import RunNotFoundError
-from storage.records.curves import AXES, Curves, View
-from storage.records.runs import JsonObject
-
-_Look = Callable[[str, View], Awaitable[Curves]]
+from app.access import Access
+from app.accounts import AccessError
+from app.evaluation import Evaluations
+from app.runs import RunService
+from app.runs.execution import Clip
+from app.runs.state import RunFeed
+from components.evaluation.state import EvaluationState
+from storage import RunNotFoundError
+from storage.records import CURVE_AXES, JsonObject, View
 
 
 class TimeMachineStrip(ui.element, component="time_machine.js"):
-    """Shows nothing until there is a clip."""
+    """A slider and a player for the clips; hidden until there is a clip."""
 
-    def __init__(self, evaluations: EvaluationAccess, desk: EvaluationDesk, *, look: _Look) -> None:
-        """`look` returns where steps lie on an axis of the curves."""
+    def __init__(
+        self, runs: RunService, evaluations: Evaluations, access: Access, state: EvaluationState
+    ) -> None:
         super().__init__()
+        self._runs = runs
         self._evaluations = evaluations
-        self._desk = desk
-        self._look = look
+        self._access = access
+        self._state = state
         self._run_id: str | None = None
-        self._props["moments"] = []
-        self.on("evolve", desk.evolve)
+        self._props["clips"] = []
+        self.on("evolve", state.evolve)
         evaluations.clips_changed.subscribe(self._changed)
 
     async def follow(self, feed: RunFeed | None) -> None:
-        """Show the clips of another run, or of this one anew."""
+        """Load the clips of another run, or reload those of this one."""
         self._run_id = feed.run.id if feed else None
-        self._props["moments"] = []
+        self._props["clips"] = []
         self.update()
         await self._read()
 
     def show(self, feed: RunFeed | None) -> None:
-        """Offer the evolution video to whoever may have it made."""
+        """Show the button for the evolution video if the user may create one."""
         offered = (
-            feed is not None and self._desk.may_change(feed),
-            self._desk.evolution is not None,
+            feed is not None and self._state.may_change(feed),
+            self._state.evolution is not None,
         )
         if offered != (self._props.get("may-evolve"), self._props.get("is-evolving")):
             self._props["may-evolve"], self._props["is-evolving"] = offered
@@ -56,27 +57,29 @@ class TimeMachineStrip(ui.element, component="time_machine.js"):
         if run_id is None:
             return
         try:
-            clips = await self._evaluations.clips(run_id)
-            places = await self._places(run_id, clips) if clips else {}
+            clips = await self._evaluations.clips(await self._access.visible(run_id))
+            positions = await self._positions(run_id, clips) if clips else {}
         except (AccessError, RunNotFoundError):
-            # Deleted, or not shared any more: the rest of the page says so.
-            clips, places = (), {}
+            # Deleted, or no longer shared: the rest of the page shows that.
+            clips, positions = (), {}
         if run_id == self._run_id:
-            self._props["moments"] = [
-                _moment(run_id, clip, {axis: xs[i] for axis, xs in places.items()})
+            self._props["clips"] = [
+                _clip_props(run_id, clip, {axis: xs[i] for axis, xs in positions.items()})
                 for i, clip in enumerate(clips)
             ]
             self.update()
 
-    async def _places(self, run_id: str, clips: Sequence[Clip]) -> dict[str, Sequence[float]]:
-        """Return where the clips are on each axis."""
+    async def _positions(self, run_id: str, clips: Sequence[Clip]) -> dict[str, Sequence[float]]:
+        """Return the positions of the clips on each axis."""
         steps = [clip.timesteps for clip in clips]
-        found = {}
-        for axis in AXES:
+        positions = {}
+        for axis in CURVE_AXES:
             view = View(names=(), axis=axis, mark_steps=steps)
-            found[axis] = (await self._look(run_id, view)).marks
-        return found
+            positions[axis] = (
+                await self._runs.curves(await self._access.visible(run_id), view)
+            ).marks
+        return positions
 
 
-def _moment(run_id: str, clip: Clip, places: dict[str, float]) -> JsonObject:
-    return {"step": clip.timesteps, "score": clip.score, "url": clip.url(run_id), "x": places}
+def _clip_props(run_id: str, clip: Clip, positions: dict[str, float]) -> JsonObject:
+    return {"step": clip.timesteps, "score": clip.score, "url": clip.url(run_id), "x": positions}

@@ -1,4 +1,4 @@
-"""By what past runs are narrowed down: words, status, environment, algorithm, tag, owner."""
+"""Filters of past runs: text, status, environment, algorithm, tag, owner, archived."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -6,18 +6,17 @@ from typing import Any
 
 from nicegui import ui
 
-from components.base.buttons import compact_button
+from components.base import compact_button
 from components.history.history_view import HistoryView
-from storage.records.history import Facets
-from storage.records.runs import RunStatus
+from storage.records import Facets, RunStatus
 
 _INPUT = "dense outlined hide-bottom-space"
-_TYPED_WITHIN_MS = 250
+_DEBOUNCE_MS = 250
 _ARCHIVED = {"": "Not archived", "true": "Archived", "all": "All"}
 
 
 class HistoryFilters:
-    """Shows what a view asks for, and tells when a person asks for something else."""
+    """Shows the filters of a view, and reports their changes."""
 
     def __init__(
         self,
@@ -26,16 +25,16 @@ class HistoryFilters:
         has_owners: bool,
         on_change: Callable[[HistoryView, bool], Awaitable[None]],
     ) -> None:
-        """`on_change` also hears whether it was only typed on, which is no step to go back."""
+        """`on_change` also gets whether the user is typing, which adds no browser history entry."""
         self._view = view
         self._on_change = on_change
-        self._is_told = False
+        self._is_updating = False
         self._box = ui.element("div").classes("lab-filters is-flush is-folded")
         with self._box.props('role="search"'):
             self._text = ui.input(placeholder="Search", value=view.q, on_change=self._typed)
-            self._text.props(f"{_INPUT} clearable type=search debounce={_TYPED_WITHIN_MS}")
+            self._text.props(f"{_INPUT} clearable type=search debounce={_DEBOUNCE_MS}")
             self._text.props('aria-label="Search runs" data-search').classes("lab-search")
-            # Where there is little room, the rest waits behind a button (see theme.css).
+            # On narrow screens the other filters are folded behind a button (see theme.css).
             self._fold = compact_button("Filter", lambda: self._box.classes(toggle="is-folded"))
             self._fold.classes("lab-filter-fold")
             self._selects = {
@@ -50,8 +49,8 @@ class HistoryFilters:
         self.show(view, Facets())
 
     def show(self, view: HistoryView, facets: Facets) -> None:
-        """Show what is asked for, and what could be."""
-        self._is_told = True
+        """Show the current filters and the values to choose from."""
+        self._is_updating = True
         self._view = view
         self._text.set_value(view.q)
         offered = {
@@ -63,7 +62,7 @@ class HistoryFilters:
         for name, select in self._selects.items():
             chosen = getattr(view, name)
             if name in offered:
-                # What is asked for is a choice even where no run has it any more.
+                # The chosen value stays an option even if no run has it.
                 values = {one: one for one in (*offered[name], chosen) if one}
                 options = {"": "Any"} | values
                 if select.options != options:
@@ -71,10 +70,10 @@ class HistoryFilters:
             select.set_value(chosen)
         used = sum(getattr(view, name) != "" for name in self._selects)
         self._fold.set_text(f"Filter ({used})" if used else "Filter")
-        self._is_told = False
+        self._is_updating = False
 
     def set_visibility(self, visible: bool) -> None:
-        """Show or hide it; where nothing is, nothing is to be filtered."""
+        """Show or hide the filters."""
         self._box.set_visibility(visible)
 
     def _select(self, label: str, values: Mapping[str, str]) -> ui.select:
@@ -83,16 +82,16 @@ class HistoryFilters:
         return select.props(_INPUT).classes("lab-filter").mark(label)
 
     async def _typed(self) -> None:
-        await self._tell(typed=True)
+        await self._report(is_typing=True)
 
     async def _chosen(self) -> None:
-        await self._tell(typed=False)
+        await self._report(is_typing=False)
 
-    async def _tell(self, *, typed: bool) -> None:
-        if self._is_told:
+    async def _report(self, *, is_typing: bool) -> None:
+        if self._is_updating:
             return
         chosen: dict[str, Any] = {n: select.value or "" for n, select in self._selects.items()}
         view = replace(self._view, q=self._text.value or "", page=1, **chosen)
         if view != replace(self._view, page=1):
             self._view = view
-            await self._on_change(view, typed)
+            await self._on_change(view, is_typing)

@@ -1,24 +1,23 @@
-"""What a page of past runs shows, as its address says it; the names are the API's."""
+"""The state of the page of past runs as stored in its URL; names are those of the API."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from storage.records.history import SORTABLE
-from storage.records.runs import RunFilter, RunStatus
+from storage.records import SORTABLE, RunFilter, RunStatus
 
 NEWEST_FIRST = "-created_at"
 ARCHIVED = {"": False, "true": True, "all": None}
-"""What an address says, and what is meant by it."""
+"""The values in a URL and the filter values they stand for."""
 
-_LONGEST_TEXT = 200
+_MAX_TEXT = 200
 _LAST_PAGE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryView:
-    """A filter, an order and a page; an empty field means any."""
+    """Filters, sort order and page number; an empty field means any."""
 
     q: str = ""
     status: str = ""
@@ -32,9 +31,9 @@ class HistoryView:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> "HistoryView":
-        """Read an address; what means nothing is left out."""
+        """Parse the query of a URL; ignore invalid values."""
         names = ("q", "env_id", "algorithm", "tag", "owner")
-        texts: dict[str, Any] = {name: query.get(name, "")[:_LONGEST_TEXT] for name in names}
+        texts: dict[str, Any] = {name: query.get(name, "")[:_MAX_TEXT] for name in names}
         status, archived, sort = (query.get(name, "") for name in ("status", "archived", "sort"))
         page = query.get("page", "")
         return cls(
@@ -47,14 +46,14 @@ class HistoryView:
 
     @property
     def address(self) -> str:
-        """Where the same is shown again."""
-        usual = HistoryView()
-        said = {k: v for k, v in asdict(self).items() if v != getattr(usual, k)}
-        return f"/runs?{urlencode(said)}" if said else "/runs"
+        """The URL that opens this view."""
+        default = HistoryView()
+        query = {k: v for k, v in asdict(self).items() if v != getattr(default, k)}
+        return f"/runs?{urlencode(query)}" if query else "/runs"
 
     @property
-    def wanted(self) -> RunFilter:
-        """Which runs are asked for."""
+    def run_filter(self) -> RunFilter:
+        """The filter for the storage."""
         return RunFilter(
             status=RunStatus(self.status) if self.status else None,
             env_id=self.env_id or None,
@@ -67,10 +66,10 @@ class HistoryView:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether some runs are left out that a new visitor would see."""
-        return self.everything != replace(self, page=1)
+        """Whether any filter is set."""
+        return self.unfiltered != replace(self, page=1)
 
     @property
-    def everything(self) -> "HistoryView":
-        """The same order without any filter."""
+    def unfiltered(self) -> "HistoryView":
+        """The same sort order without any filter."""
         return HistoryView(sort=self.sort)

@@ -1,13 +1,13 @@
-"""Bring a run in from another lab."""
+"""Import a run from another lab."""
 
 from nicegui import ui
 
-from app.accounts.visitors import Visitor
+from app.accounts import Principal
 
 
 class ImportButton(ui.element, component="import_button.js"):
-    """Asks for a bundle, sends it, and opens the run that came of it, or says why there is none."""
+    """Uploads a bundle and opens the imported run, or shows why the import failed."""
 
-    def __init__(self, visitor: Visitor) -> None:
+    def __init__(self, principal: Principal) -> None:
         super().__init__()
-        self.set_visibility(visitor.may_work)
+        self.set_visibility(principal.may_work)

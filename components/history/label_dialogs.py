@@ -1,23 +1,21 @@
-"""Questions about what people write on runs: a name, tags, a note."""
+"""Dialogs for the labels of runs: name, tags, note."""
 
 from collections.abc import Callable, Sequence
 
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.core.errors import InputError, explain
-from app.run_config.config import MAX_NAME
-from app.run_config.labels import MAX_NOTES, RunLabels
-from components.base.buttons import primary_button, quiet_button
-from components.base.dialogs import answer_to
-from storage.records.runs import RunRecord
+from app.core import InputError, input_error
+from app.run_config import MAX_NAME, MAX_NOTES, RunLabels
+from components.base import answer_to, primary_button, quiet_button
+from storage.records import RunRecord
 
 Labels = dict[str, RunLabels]
-"""What is to be written on which run."""
+"""The new labels by the id of their run."""
 
 
 async def ask_for_name(run: RunRecord) -> Labels | None:
-    """Return the name that a person chose, or None if they'd rather not."""
+    """Return the new name, or None if the user cancelled."""
 
     def read(text: str) -> Labels:
         return {run.id: RunLabels(name=text.strip())}
@@ -27,29 +25,33 @@ async def ask_for_name(run: RunRecord) -> Labels | None:
 
 
 async def ask_for_tags(runs: Sequence[RunRecord]) -> Labels | None:
-    """Return the tags that each run is to have; those that only some have stay as they are."""
-    # One with a comma, which only a program can have set, stays as it is.
+    """Return the new tags of each run; tags that only some runs have are kept."""
+    # Tags with a comma, which only the API can set, are not shown and stay.
     common = [tag for tag in runs[0].tags if all(tag in run.tags for run in runs)]
     shown = [tag for tag in common if "," not in tag]
 
     def read(text: str) -> Labels:
-        wanted = [tag for part in text.split(",") if (tag := part.strip())]
-        removed = set(shown) - set(wanted)
+        entered = [tag for part in text.split(",") if (tag := part.strip())]
+        removed = set(shown) - set(entered)
         return {
             run.id: RunLabels(
-                tags=list(dict.fromkeys([*(t for t in run.tags if t not in removed), *wanted]))
+                tags=list(dict.fromkeys([*(t for t in run.tags if t not in removed), *entered]))
             )
             for run in runs
         }
 
     some = sorted({tag for run in runs for tag in run.tags if tag not in common}, key=str.lower)
-    note = f"Only some of them have these, which stay: {', '.join(some)}." if some else ""
+    note = (
+        f"Only some of these runs have these tags, which are kept: {', '.join(some)}."
+        if some
+        else ""
+    )
     field = ui.input("Tags, separated by commas", value=", ".join(shown)).props("autofocus")
-    return await _ask(_about(runs), field, read, note=note, done="Save")
+    return await _ask(_title(runs), field, read, note=note, submit_text="Save")
 
 
 async def ask_for_note(runs: Sequence[RunRecord]) -> Labels | None:
-    """Return the note of one run, or what is added to the notes of several."""
+    """Return the new note of one run, or of several runs with a text appended."""
 
     def read(text: str) -> Labels:
         if len(runs) == 1:
@@ -59,8 +61,8 @@ async def ask_for_note(runs: Sequence[RunRecord]) -> Labels | None:
 
     field = ui.textarea("Note", value=runs[0].notes if len(runs) == 1 else "")
     field.props(f"autofocus autogrow maxlength={MAX_NOTES}")
-    note = "" if len(runs) == 1 else "It is added below the note that each run has."
-    return await _ask(_about(runs), field, read, note=note, done="Save")
+    note = "" if len(runs) == 1 else "It is appended to the note of each run."
+    return await _ask(_title(runs), field, read, note=note, submit_text="Save")
 
 
 async def _ask(
@@ -69,7 +71,7 @@ async def _ask(
     read: Callable[[str], Labels],
     *,
     note: str = "",
-    done: str = "",
+    submit_text: str = "",
 ) -> Labels | None:
     def submit() -> None:
         try:
@@ -84,7 +86,7 @@ async def _ask(
         ui.label(note).classes("lab-small")
         problem = ui.label().classes("lab-error").props('role="alert"')
         with ui.element("div").classes("lab-actions"):
-            primary_button(done or title, submit)
+            primary_button(submit_text or title, submit)
             quiet_button("Cancel", dialog.close)
     keys = "keydown.ctrl.enter" if isinstance(field, ui.textarea) else "keydown.enter"
     field.on(keys, submit)
@@ -96,11 +98,11 @@ def _checked(read: Callable[[str], Labels], text: str) -> Labels:
     try:
         labels = read(text)
     except ValidationError as error:
-        raise explain([dict(one) for one in error.errors()]) from None
+        raise input_error([dict(one) for one in error.errors()]) from None
     for label in labels.values():
         label.columns()
     return labels
 
 
-def _about(runs: Sequence[RunRecord]) -> str:
+def _title(runs: Sequence[RunRecord]) -> str:
     return runs[0].name if len(runs) == 1 else f"{len(runs)} runs"

@@ -1,83 +1,95 @@
-"""What can be done with one run or many at once."""
+"""Actions on one or more runs."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from nicegui import ui
 
-from app.access.run_access import RunAccess
-from app.run_config.labels import RunLabels
-from components.base.refusal import Refusal
+from app.access import Access
+from app.run_config import RunLabels
+from app.runs import RunService
+from components.base import Refusal
 from components.history.label_dialogs import Labels, ask_for_name, ask_for_note, ask_for_tags
 from components.history.undo_bar import UndoBar
-from components.run.share_dialog import ask_for_readers
-from storage.errors import LabError
-from storage.records.runs import RunRecord
+from components.run import ask_for_readers
+from storage import LabError
+from storage.records import RunRecord
 
 _SHOWN_PROBLEMS = 3
 
 
 class RunBulk:
-    """Asks what is to be asked, does it with each run, and says with which it couldn't."""
+    """Applies an action to each run, after a dialog where needed, and reports failures."""
 
-    def __init__(self, trainer: RunAccess, refusal: Refusal) -> None:
-        self._trainer = trainer
+    def __init__(self, runs: RunService, access: Access, refusal: Refusal) -> None:
+        self._runs = runs
+        self._access = access
         self._refusal = refusal
         self._undo = UndoBar(on_undo=self._restore)
         self._dialogs = ui.element()
 
-    async def act(self, what: str, runs: Sequence[RunRecord]) -> bool:
-        """Do something with runs; return whether anything was done."""
+    async def act(self, action: str, runs: Sequence[RunRecord]) -> bool:
+        """Apply an action to runs; return whether any of them changed."""
         self._refusal.say("")
-        match what:
+        match action:
             case "delete":
                 return await self._delete(runs)
             case "share":
                 return await self._share(runs[0])
             case "archive" | "unarchive":
-                label = RunLabels(archived=what == "archive")
+                label = RunLabels(archived=action == "archive")
                 return await self._write({run.id: label for run in runs}, runs)
         try:
-            # As they are now: they may have been labelled since they were listed.
-            fresh = [await self._trainer.get(run.id) for run in runs]
+            # Read them again: their labels may have changed since they were listed.
+            current = [await self._access.visible(run.id) for run in runs]
         except LabError as error:
             self._refusal.say(str(error))
             return False
         with self._dialogs:
-            labels = await _ask(what, fresh)
+            labels = await _ask(action, current)
         return labels is not None and await self._write(labels, runs)
 
     async def _write(self, labels: Labels, runs: Sequence[RunRecord]) -> bool:
         changes = {run_id: label.columns() for run_id, label in labels.items()}
-        return bool(
-            await self._each(
-                runs, lambda run: self._trainer.change(run.id, **changes[run.id]), "changed"
-            )
-        )
+
+        async def write(run: RunRecord) -> None:
+            values = changes[run.id]
+            async with self._access.changing(run.id, "run_changed", changed=values) as changeable:
+                await self._runs.change(changeable, **values)
+
+        return bool(await self._each(runs, write, "changed"))
 
     async def _delete(self, runs: Sequence[RunRecord]) -> bool:
-        deleted = await self._each(runs, lambda run: self._trainer.delete(run.id), "deleted")
+        async def delete(run: RunRecord) -> None:
+            async with self._access.deleting(run.id) as changeable:
+                await self._runs.delete(changeable)
+
+        deleted = await self._each(runs, delete, "deleted")
         if deleted:
             self._undo.offer(deleted)
         return bool(deleted)
 
     async def _restore(self, deleted: Sequence[RunRecord]) -> None:
-        await self._each(deleted, self._trainer.restore, "brought back")
+        async def restore(run: RunRecord) -> None:
+            async with self._access.restoring(run) as changeable:
+                await self._runs.restore(changeable)
+
+        await self._each(deleted, restore, "restored")
 
     async def _share(self, run: RunRecord) -> bool:
-        readers = self._trainer.readers_of(run) or ()
+        readers = self._access.readers.shared_with(run) or ()
         with self._dialogs:
-            await ask_for_readers(run, readers, share=partial(self._trainer.share, run.id))
+            await ask_for_readers(run, readers, share=partial(self._access.share, run.id))
         return False
 
     async def _each(
         self,
         runs: Sequence[RunRecord],
         do: Callable[[RunRecord], Awaitable[object]],
-        done: str,
+        past_participle: str,
     ) -> list[RunRecord]:
-        """Return the runs with which it was done, and say why it wasn't with others."""
-        fine: list[RunRecord] = []
+        """Return the runs for which `do` succeeded, and show the errors of the others."""
+        succeeded: list[RunRecord] = []
         problems: list[str] = []
         for run in runs:
             try:
@@ -85,17 +97,17 @@ class RunBulk:
             except LabError as error:
                 problems.append(str(error))
             else:
-                fine.append(run)
+                succeeded.append(run)
         if len(problems) == len(runs) == 1:
             self._refusal.say(problems[0])
         elif problems:
             words = " ".join(dict.fromkeys(problems[:_SHOWN_PROBLEMS]))
-            self._refusal.say(f"{len(problems)} of {len(runs)} were not {done}. {words}")
-        return fine
+            self._refusal.say(f"{len(problems)} of {len(runs)} were not {past_participle}. {words}")
+        return succeeded
 
 
-async def _ask(what: str, runs: Sequence[RunRecord]) -> Labels | None:
-    match what:
+async def _ask(action: str, runs: Sequence[RunRecord]) -> Labels | None:
+    match action:
         case "rename":
             return await ask_for_name(runs[0])
         case "tag":

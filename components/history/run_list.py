@@ -1,14 +1,12 @@
-"""The latest runs at a glance."""
+"""A compact list of the latest runs."""
 
 from collections.abc import Iterable
 
 from nicegui import ui
 
-from components.base.live_value import LiveText
-from components.base.metrics import format_number
-from components.base.panel import EmptyState
-from components.base.status_badge import StatusBadge
-from storage.records.runs import RunRecord
+from app.run_config import seed_of
+from components.base import EmptyState, LiveText, StatusBadge, format_number
+from storage.records import RunRecord
 
 
 class RunList:
@@ -23,27 +21,27 @@ class RunList:
         self._scores: dict[str, LiveText] = {}
 
     def show(self, runs: Iterable[RunRecord], current: str | None) -> None:
-        """Show these runs, newest first, with the one on stage marked."""
-        wanted = list(runs)
-        identity = tuple((run.id, run.name, run.status.value) for run in wanted)
+        """Show these runs, newest first, and mark the current one."""
+        listed = list(runs)
+        identity = tuple((run.id, run.name, run.status.value) for run in listed)
         if (identity, current) != (self._shown, self._current):
             self._shown, self._current = identity, current
-            self._empty.set_visibility(not wanted)
+            self._empty.set_visibility(not listed)
             self._rows.clear()
             with self._rows:
-                self._scores = {run.id: self._row(run) for run in wanted}
-        for run in wanted:
+                self._scores = {run.id: self._row(run) for run in listed}
+        for run in listed:
             self.show_score(run)
 
     def show_score(self, run: RunRecord) -> None:
-        """Show the newest mean reward of one of the runs, and how far it is while it trains."""
+        """Update the mean reward of one of the runs, and its progress while it trains."""
         if (label := self._scores.get(run.id)) is not None:
             score = format_number((run.latest or {}).get("mean_reward"), 1)
             done = f"{run.share_done:.0%} · " if run.status.has_worker else ""
             label.set_text(done + score)
 
     def set_visibility(self, visible: bool) -> None:
-        """Show or hide all of it."""
+        """Show or hide the list."""
         self._box.set_visibility(visible)
 
     def _row(self, run: RunRecord) -> LiveText:
@@ -54,7 +52,7 @@ class RunList:
         with link:
             name, about = _words(run)
             title = ui.label(name).classes("lab-name")
-            # Not by `props`, which would read the quotes of a name as its own.
+            # Not with `props`, whose parser would interpret quotes in the name.
             title._props["title"] = run.name
             StatusBadge(run.status)
             ui.label(about).classes("lab-small")
@@ -62,7 +60,7 @@ class RunList:
 
 
 def _words(run: RunRecord) -> tuple[str, str]:
-    """Return a name and what it is; a seed goes below, where it isn't cut off."""
-    about, seed = f"{run.algorithm} · {run.env_id}", run.config.get("seed")
+    """Return title and subtitle; the seed goes into the subtitle, which is not truncated."""
+    about, seed = f"{run.algorithm} · {run.env_id}", seed_of(run)
     name = run.name.removesuffix(f", seed {seed}")
     return name, about if name == run.name else f"{about} · seed {seed}"

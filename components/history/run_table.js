@@ -1,7 +1,7 @@
-// The table of past runs. What it shows comes from the server; moving, selecting and folding happen here.
+// The table of past runs. The server sends the rows; keyboard navigation, selection and folding happen here.
 const MENU_WIDTH = 220;
 const MENU_ITEM = 44;
-const MOST_COMPARED = 20;
+const MAX_COMPARED = 20;
 const BETWEEN_DOWNLOADS_MS = 400;
 
 export default {
@@ -12,7 +12,7 @@ export default {
           <span class="lab-name" role="status">{{ picked.length }} selected</span>
           <a v-if="compared.length > 1" class="lab-button lab-compact lab-link lab-primary" :href="comparison">Compare</a>
           <button type="button" class="lab-tool" @click="download(picked)">Download</button>
-          <button v-for="one in offered" :key="one.what" type="button" class="lab-tool" :class="{ 'is-danger': one.what === 'delete' }" @click="act(one.what, picked)">{{ one.name }}</button>
+          <button v-for="one in offered" :key="one.action" type="button" class="lab-tool" :class="{ 'is-danger': one.action === 'delete' }" @click="act(one.action, picked)">{{ one.name }}</button>
           <button type="button" class="lab-tool" @click="clear">Clear selection</button>
         </template>
         <span v-else class="lab-small" role="status">{{ counted }}</span>
@@ -28,23 +28,23 @@ export default {
           <th class="is-menu"><span class="lab-unseen">Actions</span></th>
         </tr></thead>
         <tbody ref="body" @keydown="onKey">
-          <tr v-for="(row, index) in seen" :key="row.key" :data-key="row.key" role="row" :tabindex="row.key === current ? 0 : -1"
+          <tr v-for="(row, index) in visibleRows" :key="row.key" :data-key="row.key" role="row" :tabindex="row.key === current ? 0 : -1"
               :aria-level="row.level" :aria-selected="isPicked(row)" :aria-expanded="row.members.length ? unfolded.has(row.id) : null"
               :class="{ 'is-picked': isPicked(row), 'is-seed': row.level === 2, 'is-archived': row.archived }"
               @focusin="current = row.key" @click="onClick($event, row, index)">
-            <td class="is-check" role="gridcell"><label class="lab-tick"><input type="checkbox" :tabindex="reach(row)" :checked="isPicked(row)" :aria-label="'Select ' + row.name" @click.stop="tick($event, row, index)"></label></td>
+            <td class="is-check" role="gridcell"><label class="lab-tick"><input type="checkbox" :tabindex="tabIndex(row)" :checked="isPicked(row)" :aria-label="'Select ' + row.name" @click.stop="tick($event, row, index)"></label></td>
             <td class="is-status" role="gridcell"><span class="lab-badge" :class="row.tone" :title="row.error">{{ row.status }}</span></td>
             <td class="is-name" role="gridcell">
               <div class="lab-run-name">
-                <button v-if="row.members.length" type="button" class="lab-fold" :tabindex="reach(row)" :aria-label="(unfolded.has(row.id) ? 'Fold ' : 'Unfold ') + row.name" @click.stop="fold(row)">{{ unfolded.has(row.id) ? "\u25BE" : "\u25B8" }}</button>
-                <a v-if="!row.members.length" class="lab-name is-link" :tabindex="reach(row)" :href="'/runs/' + row.id" :title="row.name">{{ row.level === 2 ? row.short : row.name }}</a>
+                <button v-if="row.members.length" type="button" class="lab-fold" :tabindex="tabIndex(row)" :aria-label="(unfolded.has(row.id) ? 'Collapse ' : 'Expand ') + row.name" @click.stop="fold(row)">{{ unfolded.has(row.id) ? "\u25BE" : "\u25B8" }}</button>
+                <a v-if="!row.members.length" class="lab-name is-link" :tabindex="tabIndex(row)" :href="'/runs/' + row.id" :title="row.name">{{ row.level === 2 ? row.short : row.name }}</a>
                 <span v-else class="lab-name is-link" :title="row.name" @click.stop="fold(row)">{{ row.name }}</span>
                 <span v-if="row.members.length" class="lab-badge">{{ row.members.length }} seeds</span>
                 <span v-if="row.archived" class="lab-badge">archived</span>
               </div>
               <div v-if="row.tags.length || row.note || row.parent" class="lab-run-words">
-                <button v-for="tag in row.tags" :key="tag" type="button" class="lab-tag" :tabindex="reach(row)" :aria-label="'Only runs tagged ' + tag" @click.stop="$emit('tag', tag)">{{ tag }}</button>
-                <a v-if="row.parent" class="lab-small" :tabindex="reach(row)" :href="'/runs/' + row.parent" @click.stop>begun from another run</a>
+                <button v-for="tag in row.tags" :key="tag" type="button" class="lab-tag" :tabindex="tabIndex(row)" :aria-label="'Only runs tagged ' + tag" @click.stop="$emit('tag', tag)">{{ tag }}</button>
+                <a v-if="row.parent" class="lab-small" :tabindex="tabIndex(row)" :href="'/runs/' + row.parent" @click.stop>started from another run</a>
                 <span v-if="row.note" class="lab-small lab-note" :title="row.note">{{ row.note }}</span>
               </div>
             </td>
@@ -54,9 +54,9 @@ export default {
             <td class="is-curve" role="gridcell"><svg v-if="row.curve" viewBox="0 0 96 24" role="img" :aria-label="row.curve.words"><title>{{ row.curve.words }}</title><polyline v-for="(line, i) in row.curve.lines" :key="i" :points="line"/></svg></td>
             <td class="lab-mono is-number" role="gridcell" data-label="Steps">{{ row.steps }}</td>
             <td class="lab-mono is-number" role="gridcell" data-label="Time">{{ row.time }}</td>
-            <td class="lab-mono" role="gridcell" data-label="Created" :title="row.moment">{{ row.started }}</td>
+            <td class="lab-mono" role="gridcell" data-label="Created" :title="row.created_at">{{ row.created }}</td>
             <td v-if="owners" class="lab-mono is-owner" role="gridcell" data-label="Owner" :title="row.owner">{{ row.owner }}</td>
-            <td class="is-menu" role="gridcell"><button type="button" class="lab-tool" :tabindex="reach(row)" :aria-label="'Actions for ' + row.name" aria-haspopup="menu" :aria-expanded="menu?.key === row.key" @click.stop="openMenu($event, row)">&#8943;</button></td>
+            <td class="is-menu" role="gridcell"><button type="button" class="lab-tool" :tabindex="tabIndex(row)" :aria-label="'Actions for ' + row.name" aria-haspopup="menu" :aria-expanded="menu?.key === row.key" @click.stop="openMenu($event, row)">&#8943;</button></td>
           </tr>
         </tbody>
       </table>
@@ -70,16 +70,16 @@ export default {
         <a v-if="menu.ids.length === 1" role="menuitem" tabindex="-1" :href="'/runs/' + menu.ids[0]">Open</a>
         <a v-if="menu.ids.length > 1" role="menuitem" tabindex="-1" :href="'/compare?runs=' + menu.ids.join(',')">Compare its seeds</a>
         <button type="button" role="menuitem" tabindex="-1" @click="download(menu.ids)">Download</button>
-        <button v-for="one in menu.offered" :key="one.what" type="button" role="menuitem" tabindex="-1" :class="{ 'is-danger': one.what === 'delete' }" @click="choose(one.what)">{{ one.name }}</button>
+        <button v-for="one in menu.offered" :key="one.action" type="button" role="menuitem" tabindex="-1" :class="{ 'is-danger': one.action === 'delete' }" @click="choose(one.action)">{{ one.name }}</button>
       </div>
     </div>`,
   props: { rows: Array, columns: Array, owners: Boolean, sort: { type: String, default: "" }, page: Number,
            pageCount: { type: Number, default: 1 }, entryCount: Number, counted: String },
-  data: () => ({ news: {}, chosen: new Set(), unfolded: new Set(), current: null, anchor: null, menu: null, busy: false }),
+  data: () => ({ updates: {}, chosen: new Set(), unfolded: new Set(), current: null, anchor: null, menu: null, busy: false }),
   computed: {
-    entries() { return this.rows.map((row) => this.news[row.id] ?? row); },
-    // Rows as they stand below each other; a seed's key differs from that of a run by itself.
-    seen() {
+    entries() { return this.rows.map((row) => this.updates[row.id] ?? row); },
+    // Visible rows in order; the key of a run in a group differs from that of a single run.
+    visibleRows() {
       return this.entries.flatMap((row) => {
         const seeds = this.unfolded.has(row.id) ? row.members : [];
         return [{ ...row, key: row.id, level: 1 }, ...seeds.map((seed) => ({ ...seed, key: `${row.id}/${seed.id}`, level: 2 }))];
@@ -89,24 +89,24 @@ export default {
     picked() { return [...this.runs.keys()].filter((id) => this.chosen.has(id)); },
     allPicked() { return this.picked.length > 0 && this.picked.length === this.runs.size; },
     offered() { return this.offer(this.picked); },
-    // Whole groups are compared as groups, at most as many as fit.
+    // Fully selected groups are compared as groups.
     compared() {
       return this.entries.flatMap((row) => (row.members.length && this.isPicked(row) ? [`g:${row.id}`] : this.ids(row).filter((id) => this.chosen.has(id))));
     },
-    comparison() { return `/compare?runs=${this.compared.slice(0, MOST_COMPARED).join(",")}`; },
+    comparison() { return `/compare?runs=${this.compared.slice(0, MAX_COMPARED).join(",")}`; },
   },
   watch: {
     rows() {
-      this.news = {};
+      this.updates = {};
       this.busy = false;
-      if (!this.seen.some((row) => row.key === this.current)) this.current = this.seen[0]?.key ?? null;
+      if (!this.visibleRows.some((row) => row.key === this.current)) this.current = this.visibleRows[0]?.key ?? null;
     },
   },
   mounted() {
-    this.current = this.seen[0]?.key ?? null;
+    this.current = this.visibleRows[0]?.key ?? null;
     this.onPop = () => this.$emit("address", location.search);
     this.onDocumentKey = (event) => {
-      // A click beside everything gives the focus to one of the boxes around the table.
+      // A click outside focuses one of the elements around the table.
       const isNowhere = document.activeElement?.contains(this.$el) ?? true;
       const isSearching = document.activeElement?.matches("input[data-search]") && event.key === "ArrowDown";
       if (event.key === "Escape" && isNowhere) this.clear();
@@ -126,23 +126,23 @@ export default {
     removeEventListener("pointerdown", this.onElsewhere);
   },
   methods: {
-    // Called by the server: entries whose numbers moved.
-    refresh(entries) { for (const row of entries) this.news[row.id] = row; },
+    // Called by the server with entries whose numbers have changed.
+    refresh(entries) { for (const row of entries) this.updates[row.id] = row; },
     clear() { this.chosen = new Set(); this.anchor = null; },
 
     ids(row) { return row.members.length ? row.members.map((seed) => seed.id) : [row.id]; },
-    reach(row) { return row.key === this.current ? 0 : -1; },
+    tabIndex(row) { return row.key === this.current ? 0 : -1; },
     isPicked(row) { return this.ids(row).every((id) => this.chosen.has(id)); },
     pick(row, on) {
       for (const id of this.ids(row)) on ? this.chosen.add(id) : this.chosen.delete(id);
       this.anchor = row.key;
     },
     pickRange(index) {
-      const from = this.seen.findIndex((row) => row.key === this.anchor);
+      const from = this.visibleRows.findIndex((row) => row.key === this.anchor);
       const anchor = this.anchor;
       const [first, last] = from < 0 ? [index, index] : [Math.min(from, index), Math.max(from, index)];
-      for (const row of this.seen.slice(first, last + 1)) this.pick(row, true);
-      this.anchor = from < 0 ? this.seen[index].key : anchor;
+      for (const row of this.visibleRows.slice(first, last + 1)) this.pick(row, true);
+      this.anchor = from < 0 ? this.visibleRows[index].key : anchor;
     },
     pickAll() {
       const on = !this.allPicked;
@@ -166,15 +166,15 @@ export default {
 
     onKey(event) {
       if (event.altKey || event.target.closest("[role=menu]")) return;
-      const index = this.seen.findIndex((row) => row.key === this.current);
-      const row = this.seen[index];
+      const index = this.visibleRows.findIndex((row) => row.key === this.current);
+      const row = this.visibleRows[index];
       const isRow = event.target.matches("tr");
       if (!row || (!isRow && ["Enter", " "].includes(event.key))) return;
       if (this.keys(event, row, index)) event.preventDefault();
     },
-    // Returns whether the key meant something here.
+    // Returns whether the key was handled.
     keys(event, row, index) {
-      const moves = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: this.seen.length - 1 };
+      const moves = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: this.visibleRows.length - 1 };
       if (event.key in moves) return this.move(moves[event.key], event.shiftKey, index);
       switch (event.key) {
         case " ": event.shiftKey ? this.pickRange(index) : this.pick(row, !this.isPicked(row)); return true;
@@ -188,12 +188,12 @@ export default {
       return false;
     },
     move(to, extends_, from) {
-      const index = Math.max(0, Math.min(this.seen.length - 1, to));
+      const index = Math.max(0, Math.min(this.visibleRows.length - 1, to));
       if (extends_) {
-        if (this.anchor === null) this.pick(this.seen[from], true);
+        if (this.anchor === null) this.pick(this.visibleRows[from], true);
         this.pickRange(index);
       }
-      this.focus(this.seen[index].key);
+      this.focus(this.visibleRows[index].key);
       return true;
     },
     open(row, event) {
@@ -201,7 +201,7 @@ export default {
     },
     unfold(row, index) {
       if (!row.members.length) return false;
-      if (this.unfolded.has(row.id)) this.focus(this.seen[index + 1].key); else this.fold(row);
+      if (this.unfolded.has(row.id)) this.focus(this.visibleRows[index + 1].key); else this.fold(row);
       return true;
     },
     foldUp(row) {
@@ -211,25 +211,25 @@ export default {
       return true;
     },
 
-    // What can be done with these runs, by who looks.
+    // The actions that the user may apply to these runs.
     offer(ids) {
       const runs = ids.map((id) => this.runs.get(id)).filter(Boolean);
       const mine = runs.length > 0 && runs.every((run) => run.changes);
       const one = runs.length === 1;
       return [
-        mine && one && { what: "rename", name: "Rename" },
-        mine && { what: "tag", name: "Tags" },
-        mine && { what: "note", name: "Note" },
-        mine && runs.some((run) => !run.archived) && { what: "archive", name: "Archive" },
-        mine && runs.some((run) => run.archived) && { what: "unarchive", name: "Restore" },
-        one && runs[0].shares && { what: "share", name: "Share" },
-        mine && { what: "delete", name: "Delete" },
+        mine && one && { action: "rename", name: "Rename" },
+        mine && { action: "tag", name: "Tags" },
+        mine && { action: "note", name: "Note" },
+        mine && runs.some((run) => !run.archived) && { action: "archive", name: "Archive" },
+        mine && runs.some((run) => run.archived) && { action: "unarchive", name: "Restore" },
+        one && runs[0].shares && { action: "share", name: "Share" },
+        mine && { action: "delete", name: "Delete" },
       ].filter(Boolean);
     },
-    act(what, ids) {
-      if (this.offer(ids).some((one) => one.what === what)) this.$emit("act", { what, ids });
+    act(action, ids) {
+      if (this.offer(ids).some((one) => one.action === action)) this.$emit("act", { action, ids });
     },
-    // Each as a bundle of its own; a browser asks once before it takes several.
+    // One bundle per run; browsers ask once before they download several files.
     async download(ids) {
       this.closeMenu();
       for (const id of ids) {
@@ -241,9 +241,9 @@ export default {
       }
     },
     sortBy(column) {
-      const falls = this.sort.replace("-", "") === column.sort ? !this.sort.startsWith("-") : column.falls;
+      const descending = this.sort.replace("-", "") === column.sort ? !this.sort.startsWith("-") : column.descending;
       this.busy = true;
-      this.$emit("sort", (falls ? "-" : "") + column.sort);
+      this.$emit("sort", (descending ? "-" : "") + column.sort);
     },
     sorted(column) {
       if (this.sort.replace("-", "") !== column.sort) return null;
@@ -271,11 +271,11 @@ export default {
       this.$refs.menu?.querySelector("[role=menuitem]")?.focus();
     },
     closeMenu() { this.menu = null; },
-    choose(what) {
+    choose(action) {
       const { ids, button } = this.menu;
       this.closeMenu();
       button.focus();
-      this.act(what, ids);
+      this.act(action, ids);
     },
     onElsewhere(event) { if (this.menu && !event.target.closest?.("[role=menu], [aria-haspopup=menu]")) this.closeMenu(); },
     onMenuLeft(event) { if (event.relatedTarget && !event.currentTarget.contains(event.relatedTarget)) this.closeMenu(); },

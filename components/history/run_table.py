@@ -1,4 +1,4 @@
-"""The table of past runs: selected, folded and walked through in the browser."""
+"""The table of past runs; selection, folding and keyboard navigation run in the browser."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from components.history.run_rows import Row
-from storage.records.history import SORTABLE, HistoryPage
+from storage.records import SORTABLE, HistoryPage
 
 _ACTIONS = ("rename", "tag", "note", "archive", "unarchive", "share", "delete")
-_MOST_SELECTED = 2_500
-"""As many as a page of the largest groups has."""
+_MAX_SELECTED = 2_500
+"""The number of runs on a page full of the largest groups."""
 
 
-def _column(title: str, sort: str | None = None, *, falls: bool = False) -> Row:
+def _column(title: str, sort: str | None = None, *, descending: bool = False) -> Row:
     numbers = {"score", "timesteps", "elapsed_s"}
     return {
         "key": title,
         "title": title,
         "sort": sort,
-        "falls": falls,
+        "descending": descending,
         "number": sort in numbers,
     }
 
@@ -31,33 +31,33 @@ _COLUMNS = (
     _column("Name", "name"),
     _column("Environment", "env_id"),
     _column("Algorithm", "algorithm"),
-    _column("Score", "score", falls=True),
+    _column("Score", "score", descending=True),
     _column("Curve"),
-    _column("Steps", "timesteps", falls=True),
-    _column("Time", "elapsed_s", falls=True),
-    _column("Created", "created_at", falls=True),
+    _column("Steps", "timesteps", descending=True),
+    _column("Time", "elapsed_s", descending=True),
+    _column("Created", "created_at", descending=True),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """Who is told when a person wants something of the table."""
+class TableHandlers:
+    """Callbacks for the actions of the user."""
 
     sort: Callable[[str], Awaitable[None]]
     page: Callable[[int], Awaitable[None]]
     tag: Callable[[str], Awaitable[None]]
     address: Callable[[str], Awaitable[None]]
-    """The person went back or forth to an address."""
+    """Takes the URL query after the user went back or forward."""
     act: Callable[[str, Sequence[str]], Awaitable[None]]
-    """What is to be done, and with which runs."""
+    """Takes the action and the ids of its runs."""
 
 
 class RunTable(ui.element, component="run_table.js"):
-    """Draws a page of runs; what moves is sent by itself."""
+    """Shows a page of runs; changed rows are sent on their own."""
 
-    def __init__(self, wishes: Wishes, *, has_owners: bool) -> None:
+    def __init__(self, handlers: TableHandlers, *, has_owners: bool) -> None:
         super().__init__()
-        self._wishes = wishes
+        self._handlers = handlers
         owner = [_column("Owner")] if has_owners else []
         self._props["columns"] = [*_COLUMNS, *owner]
         self._props["owners"] = has_owners
@@ -69,7 +69,7 @@ class RunTable(ui.element, component="run_table.js"):
         self.on("act", self._act)
 
     def show(self, page: HistoryPage, rows: Sequence[Row], *, sort: str) -> None:
-        """Show another page, or this one as it is now."""
+        """Show a page of runs."""
         self._props["rows"] = list(rows)
         self._props["sort"] = sort
         self._props["page"] = page.number
@@ -79,38 +79,38 @@ class RunTable(ui.element, component="run_table.js"):
         self.update()
 
     def refresh(self, rows: Sequence[Row]) -> None:
-        """Show new numbers of some entries."""
+        """Update some entries."""
         self.run_method("refresh", list(rows))
 
     def clear_selection(self) -> None:
-        """Select nothing."""
+        """Clear the selection."""
         self.run_method("clear")
 
-    # Everything below comes from a browser and may be anything.
+    # The arguments below are untrusted data from the browser.
 
     async def _sort(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, str) and event.args.removeprefix("-") in SORTABLE:
-            await self._wishes.sort(event.args)
+            await self._handlers.sort(event.args)
 
     async def _page(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, int):
-            await self._wishes.page(event.args)
+            await self._handlers.page(event.args)
 
     async def _tag(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, str):
-            await self._wishes.tag(event.args)
+            await self._handlers.tag(event.args)
 
     async def _address(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, str):
-            await self._wishes.address(event.args)
+            await self._handlers.address(event.args)
 
     async def _act(self, event: GenericEventArguments) -> None:
-        asked: Any = event.args
-        if not isinstance(asked, dict) or asked.get("what") not in _ACTIONS:
+        request: Any = event.args
+        if not isinstance(request, dict) or request.get("action") not in _ACTIONS:
             return
-        ids = asked.get("ids")
+        ids = request.get("ids")
         if isinstance(ids, list) and all(isinstance(one, str) for one in ids):
-            await self._wishes.act(asked["what"], ids[:_MOST_SELECTED])
+            await self._handlers.act(request["action"], ids[:_MAX_SELECTED])
 
 
 def _counted(page: HistoryPage) -> str:

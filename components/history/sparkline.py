@@ -1,17 +1,17 @@
-"""A learning curve as small as a word."""
+"""Sparklines: tiny learning curves."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from components.base.metrics import format_number
-from storage.records.runs import Sketch
+from components.base import format_number
+from storage.records import Sketch
 
 WIDTH, HEIGHT = 96, 24
 _MARGIN = 2
 
 
 def sparkline(sketches: Sequence[Sketch | None]) -> dict[str, Any] | None:
-    """Return the lines of some runs on common axes, and what they say to who only listens."""
+    """Return polylines of several runs on common axes, and a description for screen readers."""
     drawn = [sketch.points for sketch in sketches if sketch is not None and sketch.points]
     if not drawn:
         return None
@@ -31,7 +31,7 @@ def _line(points: Sequence[tuple[int, float]], last: int, low: float, high: floa
     width, height = WIDTH - 2 * _MARGIN, HEIGHT - 2 * _MARGIN
 
     def up(value: float) -> float:
-        # What never changes is a line through the middle.
+        # A constant curve is a line through the middle.
         share = (value - low) / (high - low) if high > low else 0.5
         return HEIGHT - _MARGIN - height * share
 

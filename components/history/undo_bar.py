@@ -1,16 +1,16 @@
-"""What was just deleted, and the way back for as long as there is one."""
+"""Undo for the last deletion."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.runs.trash import UNDO_WITHIN_S
-from components.base.buttons import quiet_button
-from storage.records.runs import RunRecord
+from app.runs import UNDO_WITHIN_S
+from components.base import quiet_button
+from storage.records import RunRecord
 
 
 class UndoBar:
-    """Says what was deleted last, for ten seconds."""
+    """Shows what was deleted last and offers to undo it, for ten seconds."""
 
     def __init__(self, *, on_undo: Callable[[Sequence[RunRecord]], Awaitable[None]]) -> None:
         self._on_undo = on_undo
@@ -22,7 +22,7 @@ class UndoBar:
         self.hide()
 
     def offer(self, deleted: Sequence[RunRecord]) -> None:
-        """Offer to bring these runs back."""
+        """Offer to restore these runs."""
         self.hide()
         self._deleted = deleted
         what = deleted[0].name if len(deleted) == 1 else f"{len(deleted)} runs"
@@ -32,7 +32,7 @@ class UndoBar:
             self._timer = ui.timer(UNDO_WITHIN_S, self.hide, once=True, immediate=False)
 
     def hide(self) -> None:
-        """Offer nothing any more."""
+        """Hide the offer."""
         self._bar.set_visibility(False)
         if self._timer is not None:
             self._timer.cancel()

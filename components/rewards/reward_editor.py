@@ -1,82 +1,69 @@
-"""The reward lab: write a reward, see what it would pay for, and use it."""
+"""The reward lab: write a custom reward, check it and use it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from nicegui import ui
 
-from app.authoring.rewards.completions import words_of
-from app.authoring.rewards.report import RewardReport
-from app.authoring.rewards.templates.catalogue import templates_for
-from app.catalog.environments.spec import EnvSpec
-from app.code_check.problems import Problem
-from components.base.buttons import compact_button
-from components.base.explain import explained
-from components.base.refusal import Refusal
-from components.code_editor.code_editor import CodeEditor, Handlers
+from app.accounts import Principal
+from app.authoring.rewards import RewardLab, RewardReport, words_of
+from app.authoring.rewards.templates import templates_for
+from app.catalog.environments import EnvSpec
+from app.code_check import Problem
+from app.run_config import reward_code_of
+from components.base import Refusal, compact_button, explained
+from components.code_editor import CodeEditor, Handlers
 from components.rewards.reward_results import RewardResults
-from storage.errors import LabError
-from storage.files.reward_versions import RewardVersion
-from storage.records.runs import RunRecord
+from storage import LabError
+from storage.records import RunRecord
 
 _FIELD = "dense outlined hide-bottom-space options-dense"
 _ALONE = "Nothing"
 _DEFAULT = "The default"
 
 
-class Rewards(Protocol):
-    """What the lab does for who writes a reward."""
-
-    async def lint(self, code: str, spec: EnvSpec) -> Sequence[Problem]:
-        """Say what is wrong with code, without running it."""
-
-    async def check(self, code: str, env_id: str, env_kwargs: Mapping[str, Any]) -> RewardReport:
-        """Try it on recorded episodes."""
-
-    async def versions(self, env_id: str) -> Sequence[RewardVersion]:
-        """Return what was saved."""
-
-    async def save(self, env_id: str, code: str) -> RewardVersion:
-        """Keep it."""
-
-
 @dataclass(frozen=True, slots=True)
-class WrittenReward:
-    """A reward that somebody decided to use."""
+class ChosenReward:
+    """A custom reward that the user chose."""
 
     code: str
     name: str
     terms: tuple[str, ...] = ()
-    """What it is made of, as far as a check has told."""
+    """Its reward terms; empty if it wasn't checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardTask:
-    """What the editor is opened for."""
+    """What the editor opens, and what happens with the result."""
 
     spec: EnvSpec
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     code: str | None = None
-    """None: the default of the environment."""
+    """None: the default reward of the environment."""
     line: int | None = None
-    """Where to look first."""
+    """The line to reveal."""
     is_of_run: bool = False
-    """Whether it belongs to a run, so that it is shown first, and changed only on request."""
+    """Whether it belongs to a run; it then opens read-only until the user presses Edit."""
     may_write: bool = True
     use: str
-    """What the button says that ends it well."""
-    on_use: Callable[[WrittenReward], Awaitable[None]]
+    """The label of the button that uses the reward."""
+    on_use: Callable[[ChosenReward], Awaitable[None]]
 
 
 class RewardEditor:
-    """A dialog as large as the window, made when it is opened for the first time."""
+    """A full-window dialog, created when it is first opened."""
 
     def __init__(
-        self, rewards: Rewards, *, last_run: Callable[[str], Awaitable[RunRecord | None]]
+        self,
+        rewards: RewardLab,
+        principal: Principal,
+        *,
+        last_run: Callable[[str], Awaitable[RunRecord | None]],
     ) -> None:
-        """`last_run` finds the newest run with a written reward for an environment."""
+        """`last_run` returns the newest run of an environment with a custom reward."""
         self._rewards = rewards
+        self._principal = principal
         self._last_run = last_run
         self._place = ui.element("div")
         self._dialog: ui.dialog | None = None
@@ -86,7 +73,7 @@ class RewardEditor:
         self._others: dict[str, str] = {}
 
     async def open(self, task: RewardTask) -> None:
-        """Let somebody write, or look at, a reward."""
+        """Open a reward to edit or view."""
         if self._dialog is None:
             with self._place:
                 self._dialog = self._draw()
@@ -99,7 +86,7 @@ class RewardEditor:
         self._editor.offer(words_of(task.spec))
         self._editor.write(templates[0].code if task.code is None else task.code)
         self._editor.compare(None)
-        self._let_write(not task.is_of_run)
+        self._set_editable(not task.is_of_run)
         self._dialog.open()
         if task.line is not None:
             self._editor.reveal(task.line)
@@ -126,7 +113,7 @@ class RewardEditor:
 
     def _draw_choices(self) -> None:
         with ui.element("div").classes("lab-reward-choices"):
-            self._start = ui.select([], label="Start from", on_change=self._begin_with)
+            self._start = ui.select([], label="Start from", on_change=self._start_from)
             self._other = ui.select(
                 [_ALONE], label="Compare with", value=_ALONE, on_change=self._compare
             )
@@ -135,25 +122,25 @@ class RewardEditor:
 
     def _draw_actions(self) -> None:
         with ui.element("div").classes("lab-actions"):
-            self._use = ui.button("", on_click=self._use_it, color=None)
+            self._use = ui.button("", on_click=self._use_pressed, color=None)
             self._use.props("unelevated").classes("lab-button lab-compact lab-primary")
-            self._check = compact_button("Check", self._check_it)
-            self._edit = compact_button("Edit and branch", lambda: self._let_write(True))
+            self._check = compact_button("Check", self._check_pressed)
+            self._edit = compact_button("Edit and branch", lambda: self._set_editable(True))
             ui.element("div").classes("lab-grow")
             compact_button("Close", self.close)
 
     def close(self) -> None:
-        """Close it; what was written is there when it is opened again."""
+        """Close the dialog."""
         if self._dialog is not None:
             self._dialog.close()
 
-    def _let_write(self, may: bool) -> None:
-        self._editor.let_write(may)
-        self._start.set_visibility(may)
-        self._use.set_visibility(may)
+    def _set_editable(self, editable: bool) -> None:
+        self._editor.set_editable(editable)
+        self._start.set_visibility(editable)
+        self._use.set_visibility(editable)
         self._use.set_text(self._task.use if self._task else "")
         may_edit = self._task is not None and self._task.may_write
-        self._edit.set_visibility(not may and may_edit)
+        self._edit.set_visibility(not editable and may_edit)
         self._check.set_visibility(may_edit)
 
     async def _lint(self, code: str) -> Sequence[Problem]:
@@ -168,7 +155,7 @@ class RewardEditor:
         if self._task is None:
             return ""
         try:
-            version = await self._rewards.save(self._task.spec.id, code)
+            version = await self._rewards.versions.save(self._principal, self._task.spec.id, code)
         except LabError as error:
             return str(error)
         await self._list_versions()
@@ -178,12 +165,12 @@ class RewardEditor:
         if (task := self._task) is None:
             return
         self._starts = {template.name: template.code for template in templates_for(task.spec)}
-        for version in await self._rewards.versions(task.spec.id):
+        for version in await self._rewards.versions.list(self._principal, task.spec.id):
             when = version.saved_at.astimezone().strftime("%d %b %H:%M")
             self._starts[f"Version {version.number}, {when}"] = version.code
         self._start.set_options(list(self._starts), value=None)
 
-    def _begin_with(self) -> None:
+    def _start_from(self) -> None:
         code = self._starts.get(self._start.value or "")
         if code is not None:
             self._editor.write(code)
@@ -191,15 +178,15 @@ class RewardEditor:
     async def _find_others(self, default: str) -> None:
         self._others = {_DEFAULT: default}
         run = await self._last_run(self._task.spec.id) if self._task else None
-        if run is not None:
-            self._others[f"Run {run.name}"] = run.config["reward_code"]
+        if run is not None and (code := reward_code_of(run)):
+            self._others[f"Run {run.name}"] = code
         self._other.set_options([_ALONE, *self._others], value=_ALONE)
 
     def _compare(self) -> None:
         name = self._other.value
         self._editor.compare(self._others.get(name), name[:1].lower() + name[1:])
 
-    async def _check_it(self) -> None:
+    async def _check_pressed(self) -> None:
         if (task := self._task) is None:
             return
         code = self._editor.text
@@ -207,7 +194,7 @@ class RewardEditor:
         self._results.wait()
         self._check.props("loading")
         try:
-            report = await self._rewards.check(code, task.spec.id, task.env_kwargs)
+            report = await self._rewards.check(self._principal, code, task.spec.id, task.env_kwargs)
         except LabError as error:
             self._results.fail(str(error))
             return
@@ -218,7 +205,7 @@ class RewardEditor:
             self._results.show(report)
             self._editor.underline(report.problems)
 
-    async def _use_it(self) -> None:
+    async def _use_pressed(self) -> None:
         if (task := self._task) is None:
             return
         self._use.props("loading")
@@ -231,14 +218,14 @@ class RewardEditor:
         finally:
             self._use.props(remove="loading")
 
-    async def _ready(self, code: str, task: RewardTask) -> WrittenReward | None:
-        """Save the reward and give it a name, unless something is wrong with it."""
+    async def _ready(self, code: str, task: RewardTask) -> ChosenReward | None:
+        """Save the reward as a version and return it, or None if it has errors."""
         problems = [one for one in await self._rewards.lint(code, task.spec) if one.is_error]
         if problems:
             where = f"line {problems[0].line}"
-            self._refusal.say(f"Mend {where} first: {problems[0].message}")
+            self._refusal.say(f"Fix {where} first:  {problems[0].message}")
             return None
-        version = await self._rewards.save(task.spec.id, code)
+        version = await self._rewards.versions.save(self._principal, task.spec.id, code)
         checked = self._checked
         terms = checked[1].terms if checked is not None and checked[0] == code else ()
-        return WrittenReward(code, f"version {version.number}", tuple(one.name for one in terms))
+        return ChosenReward(code, f"version {version.number}", tuple(one.name for one in terms))

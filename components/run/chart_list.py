@@ -1,49 +1,52 @@
-"""Which curves there are, and what each of them tells."""
+"""The charts of a run and their metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.records.curves import TERMS
+from storage.records import TERM_PREFIX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """One chart: its metrics, and what a person should know about them."""
+    """A chart: its metrics and their explanation."""
 
     title: str
     names: Sequence[str]
-    """Metrics as they are named in the file; one that ends in `/` means all that begin so."""
+    """Names of metrics as in the file; one that ends in `/` is a prefix."""
     about: str
     wide: bool = False
     goals: bool = False
-    """Whether the solved line and the expected band belong here."""
+    """Whether to draw the solved threshold and the expected band."""
     scalable: bool = False
-    """Whether its lines can be brought to one scale."""
+    """Whether its lines can be scaled to a common maximum."""
 
 
 CHARTS = (
     Chart(
         title="Reward",
         names=("reward", "eval_reward"),
-        about="What each episode brought. Good: it rises and then stays up.",
+        about="Total reward of each episode. Good: it rises, then stays high.",
         wide=True,
         goals=True,
     ),
     Chart(
         title="Shaped reward",
         names=("shaped_reward",),
-        about="What the reward function gave in each episode: this is what the agent learns from.",
+        about="Total of the custom reward in each episode: this is what the agent learns from.",
     ),
     Chart(
         title="Reward terms",
-        names=(TERMS,),
-        about="What each term of the reward function gave. One that dwarfs the rest is learned.",
+        names=(TERM_PREFIX,),
+        about=(
+            "Total of each reward term per episode. A term that dominates is the one that is "
+            "learned."
+        ),
         scalable=True,
     ),
     Chart(
         title="Episode length",
         names=("episode_length", "eval_length"),
-        about="Steps per episode. Good: long where surviving counts, short where arriving does.",
+        about="Steps per episode. Good: long in survival tasks, short in goal-reaching tasks.",
     ),
     Chart(
         title="Losses",
@@ -55,13 +58,13 @@ CHARTS = (
             "critic_loss",
             "ent_coef_loss",
         ),
-        about="What training makes smaller. Their size says little; a sudden jump says a lot.",
+        about="What training minimizes. The absolute value says little; a sudden jump says a lot.",
         scalable=True,
     ),
     Chart(
         title="Entropy",
         names=("entropy",),
-        about="How undecided the policy is. Good: it falls slowly; at 0 it has stopped exploring.",
+        about="How random the policy is. Good: it falls slowly; at 0 exploration has stopped.",
     ),
     Chart(
         title="KL divergence",
@@ -71,71 +74,73 @@ CHARTS = (
     Chart(
         title="Clip fraction",
         names=("clip_fraction",),
-        about="How often PPO had to hold an update back. Good: 0.05 to 0.3.",
+        about="Fraction of samples that PPO clipped. Good: 0.05 to 0.3.",
     ),
     Chart(
         title="Explained variance",
         names=("explained_variance",),
-        about="How well the critic foresees returns. Good: it nears 1; below 0 it guesses badly.",
+        about=(
+            "How well the critic predicts returns. Good: near 1; below 0 is worse than their mean."
+        ),
     ),
     Chart(
         title="Gradient norm",
         names=("grad_norm",),
-        about="How hard an update pulls at the network. Good: no peaks that keep growing.",
+        about="Norm of the gradient before clipping. Good: no growing peaks.",
     ),
     Chart(
         title="FPS",
         names=("fps",),
-        about="Environment steps per second. Good: even; a slow fall hints at a crowded machine.",
+        about="Environment steps per second. Good: steady; a slow decline suggests a busy machine.",
     ),
     Chart(
         title="Learning rate",
         names=("learning_rate",),
-        about="The size of the steps in which it learns, as its schedule has it.",
+        about="Learning rate of the optimizer, following its schedule.",
     ),
     Chart(
         title="Exploration rate",
         names=("exploration_rate",),
-        about="How often it acts at random. It falls as the settings say.",
+        about="Fraction of random actions. It falls along its schedule.",
     ),
     Chart(
         title="Entropy coefficient",
         names=("ent_coef",),
-        about="How much surprise is worth to the agent. Good: it settles once the target is met.",
+        about="Weight of the entropy bonus. Good: it settles once the entropy target is met.",
     ),
     Chart(
         title="Expected return",
         names=("value_min", "value_mean", "value_max"),
-        about="What the critic expects. Good: close to the rewards that really come, discounted.",
+        about="Return that the critic predicts. Good: close to the observed discounted return.",
     ),
     Chart(
         title="Actions",
         names=("action_share/",),
-        about="How often each action is chosen. One line at 1 means that it always does the same.",
+        about="How often each action is chosen. A line at 1 means always the same action.",
     ),
     Chart(
         title="Action means",
         names=("action_mean/",),
-        about="The mean of each part of the action. Stuck at a bound means it always pushes fully.",
+        about="Mean of each action component. A value stuck at a bound means saturated actions.",
     ),
     Chart(
         title="Action spread",
         names=("std", "action_std/"),
-        about="How much actions vary. It falls as the policy becomes sure.",
+        about="Standard deviation of the actions. It falls as the policy becomes deterministic.",
     ),
     Chart(
         title="Dead units",
         names=("dead_units",),
-        about="The share of units that never say anything. Good: below 0.3.",
+        about="Fraction of units that are never active. Good: below 0.3.",
     ),
     Chart(
         title="Time split (s)",
         names=("collect_s", "learn_s"),
-        about="Seconds spent on playing and on learning, per update.",
+        about="Seconds spent on collecting and on learning, per update.",
     ),
     Chart(
         title="Return spread",
         names=("return_std",),
-        about="How much the tried directions differ in return, for ARS.",
+        about="Standard deviation of the returns of the sampled directions, for ARS.",
     ),
 )

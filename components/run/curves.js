@@ -1,13 +1,13 @@
-// All curves of a run over one axis. The server thins them for the window on screen and then sends
-// only what is new; zoom, smoothing, scales and the common hover are done here.
-let echarts; // fetched with the first chart: a page that has none does without its 390 kB
+// All curves of a run over one axis. The server downsamples them for the visible window and then sends
+// only new points; zoom, smoothing, scales and the shared hover are handled here.
+let echarts; // loaded with the first chart: a page without charts saves its 390 kB
 
 const REDRAW_MS = 250;
-const ASK_AFTER_MS = 150;
-const SKELETON_AFTER_MS = 300;
-const LEAST_DRAG_PX = 8;
-const SAME_WITHIN = 1e-6;
-const ROOM = 0.1;
+const REQUEST_AFTER_MS = 150;
+const LOADING_AFTER_MS = 300;
+const MIN_DRAG_PX = 8;
+const RELATIVE_TOLERANCE = 1e-6;
+const PADDING = 0.1;
 const SMOOTHED_POINTS = 300;
 const EXACT = ["learning_rate", "clip_range", "exploration_rate"]; // set, not measured: nothing to smooth
 export const GRID = { left: 58, right: 12, top: 10, bottom: 24 };
@@ -30,7 +30,7 @@ function duration(seconds) {
   return `${+(seconds / 3600).toFixed(2)} h`;
 }
 
-// The weight is meant for a few hundred points: with fewer, so much of it would lag far behind.
+// The weight is meant for a few hundred points: with fewer, the same weight would lag far behind.
 export function smoothed(points, given) {
   const weight = given ** Math.max(1, SMOOTHED_POINTS / points.length);
   let last = 0, share = 1;
@@ -51,19 +51,19 @@ export function nearest(points, x) {
   return low > 0 && x - points[low - 1][0] < points[low][0] - x ? points[low - 1] : points[low];
 }
 
-// Values that differ by rounding alone get an axis with room around them: on one fitted to them
-// the rounding would look like jumps.
-export function roomAround(values) {
+// Values that differ only by rounding get a padded axis: on a fitted one the rounding errors would
+// look like jumps.
+export function paddedRange(values) {
   const low = values.reduce((least, y) => Math.min(least, y), Infinity);
   const high = values.reduce((most, y) => Math.max(most, y), -Infinity);
   const size = Math.max(Math.abs(low), Math.abs(high));
-  const isOne = values.length > 0 && high - low < SAME_WITHIN * size;
-  return isOne ? { min: low - ROOM * size, max: high + ROOM * size } : {};
+  const isConstant = values.length > 0 && high - low < RELATIVE_TOLERANCE * size;
+  return isConstant ? { min: low - PADDING * size, max: high + PADDING * size } : {};
 }
 
 export const pairs = ([xs, ys]) => xs.map((x, i) => [x, ys[i]]);
 
-// What every page of curves has: how they are drawn, which lines a chart has, and the chart itself.
+// Template parts shared with compare_curves.js: display options, legend and plot.
 export const CONTROLS = `
         <label class="lab-control"><span>Over</span>
           <select v-model="axis" aria-label="x-axis">
@@ -100,7 +100,7 @@ export default {
         ${CONTROLS}
         ${PLACE}
       </div>
-      <div v-if="isLate" class="lab-curves-late" role="status">Reading the metrics of this run.</div>
+      <div v-if="isLate" class="lab-curves-late" role="status">Loading the metrics of this run.</div>
       <div class="lab-curves">
         <section v-for="chart in shown" :key="chart.title" class="lab-curve" :class="{ 'is-wide': chart.wide }"
                  role="group" :aria-label="'Curve of ' + chart.title.toLowerCase()">
@@ -119,12 +119,12 @@ export default {
     </div>`,
   props: { charts: Array, axes: Array, run: String, runName: String, turn: Number, maxPoints: Number },
   data() {
-    const kept = read(localStorage, STORE);
-    const known = this.axes.some(([key]) => key === kept.axis);
+    const stored = read(localStorage, STORE);
+    const known = this.axes.some(([key]) => key === stored.axis);
     return {
-      axis: known ? kept.axis : this.axes[0][0],
-      smoothing: typeof kept.smoothing === "number" ? Math.min(0.98, Math.max(0, kept.smoothing)) : 0.9,
-      log: kept.log === true, scaled: kept.scaled === true,
+      axis: known ? stored.axis : this.axes[0][0],
+      smoothing: typeof stored.smoothing === "number" ? Math.min(0.98, Math.max(0, stored.smoothing)) : 0.9,
+      log: stored.log === true, scaled: stored.scaled === true,
       from: null, to: null, hover: null, drag: null, shown: [], notes: {}, isLate: false, version: 0,
     };
   },
@@ -144,14 +144,14 @@ export default {
     scaled() { this.keep(); this.drawAll(); },
   },
   created() {
-    // Not reactive: thousands of points that nothing in the template looks at one by one.
+    // Not reactive: thousands of points that the template doesn't access one by one.
     this.series = {};
     this.plots = new Map();
     this.dirty = new Set();
     this.visible = new Set();
     this.extent = [0, 0];
     this.extras = { marks: [] };
-    // Never a number that was used before, also when this is drawn anew.
+    // The number of a request is never reused, not even after the element is rendered again.
     this.question = Date.now();
   },
   mounted() {
@@ -173,7 +173,7 @@ export default {
     this.plots.forEach((plot) => plot.dispose());
   },
   methods: {
-    // What the server calls.
+    // Called by the server.
     show(answer) {
       if (answer.question !== this.question) return;
       clearTimeout(this.late);
@@ -184,14 +184,14 @@ export default {
       this.extras = answer;
       this.offer();
       this.drawAll();
-      if (this.wanted) this.lookAtWanted();
+      if (this.wanted) this.showWanted();
     },
     append(news, end) {
       this.extent = [this.extent[0], Math.max(this.extent[1], end)];
       for (const [name, columns] of Object.entries(news)) {
         const series = (this.series[name] ??= { points: [], means: null, tail: null });
         pairs(columns).forEach((point) => this.add(series, point));
-        // The server has no more to say until it has answered.
+        // Request a downsampled version, unless a request is pending.
         if (series.points.length > 2 * this.maxPoints && this.extras.question === this.question) this.ask(0);
       }
       this.offer();
@@ -207,14 +207,14 @@ export default {
       return Object.fromEntries(Object.entries(this.series).map(([name, { points }]) => [name, points.length]));
     },
 
-    // What is known.
+    // Data.
     begin() {
       this.clear();
       this.wanted = null;
-      const kept = read(sessionStorage, STORE);
-      const isSame = kept.run === this.run && kept.axis === this.axis;
-      this.from = isSame ? kept.from : null;
-      this.to = isSame ? kept.to : null;
+      const stored = read(sessionStorage, STORE);
+      const isSame = stored.run === this.run && stored.axis === this.axis;
+      this.from = isSame ? stored.from : null;
+      this.to = isSame ? stored.to : null;
       if (this.run) this.ask(0);
     },
     ask(after) {
@@ -222,14 +222,14 @@ export default {
       this.asking = setTimeout(() => {
         this.question += 1;
         clearTimeout(this.late);
-        this.late = setTimeout(() => { this.isLate = true; }, SKELETON_AFTER_MS);
+        this.late = setTimeout(() => { this.isLate = true; }, LOADING_AFTER_MS);
         this.$emit("look", { run: this.run, axis: this.axis, from: this.from, to: this.to, question: this.question });
       }, after);
     },
     add(series, [x, y]) {
       series.points.push([x, y]);
       if (!series.means) return;
-      // New values are put together as widely as the old ones were, or the end would look rougher.
+      // New values are averaged over the same width as the old ones, or the end would look rougher.
       const width = series.means.length > 1 ? (series.means.at(-1)[0] - series.means[0][0]) / series.means.length : 0;
       if (series.tail && x - series.tail.x < width) {
         series.tail.sum += y;
@@ -242,7 +242,7 @@ export default {
     },
     lines(chart) {
       const known = Object.keys(this.series);
-      const names = chart.names.flatMap((wish) => wish.endsWith("/") ? known.filter((name) => name.startsWith(wish)) : [wish]);
+      const names = chart.names.flatMap((metric) => metric.endsWith("/") ? known.filter((name) => name.startsWith(metric)) : [metric]);
       return names.filter((name) => this.series[name]?.points.length);
     },
     offer() {
@@ -273,7 +273,7 @@ export default {
       this.hover = null;
       this.keepWindow();
       this.drawAll();
-      this.ask(ASK_AFTER_MS);
+      this.ask(REQUEST_AFTER_MS);
     },
     reset() {
       if (!this.isZoomed) return;
@@ -283,14 +283,14 @@ export default {
       this.ask(0);
     },
     showWindow({ detail }) {
-      // A finding names the stretch of timesteps that it rests on, and its metric. How far the axis
-      // goes, and which charts there are, is known with the server's answer.
+      // An insight names its metric and its window of timesteps. The extent of the axis and the
+      // available charts are known only with the server's answer.
       this.wanted = detail;
       const isAnswered = this.extras.question === this.question;
       if (this.axis !== "timesteps") this.axis = "timesteps";
-      else if (isAnswered) this.lookAtWanted();
+      else if (isAnswered) this.showWanted();
     },
-    async lookAtWanted() {
+    async showWanted() {
       const { metric, first, last } = this.wanted;
       this.wanted = null;
       this.look(first, last);
@@ -307,7 +307,7 @@ export default {
       this.look(middle - (middle - from) * by, middle + (to - middle) * by);
     },
     wheel(event) {
-      // Alone it scrolls the page; a pinch on a touchpad comes as a wheel with Ctrl.
+      // The wheel alone scrolls the page; a pinch on a touchpad arrives as a wheel event with Ctrl.
       if (!event.ctrlKey && !event.shiftKey) return;
       event.preventDefault();
       this.zoom(this.valueAt(event), (event.deltaY || event.deltaX) > 0 ? 1.25 : 0.8);
@@ -328,8 +328,8 @@ export default {
       const x = this.valueAt(event);
       this.drag = { start: x, end: x, pixel: event.clientX, moved: false };
     },
-    tellPlace(event) {
-      // Whoever shows what the policy did at a moment of the reward curve listens to this.
+    announcePointer(event) {
+      // The time machine listens to this event and shows the clip at this point of the reward curve.
       const { clientX, currentTarget } = event, { top, bottom } = currentTarget.getBoundingClientRect();
       const isReward = this.charts.find((chart) => chart.title === currentTarget.dataset.chart)?.goals;
       const detail = isReward && !this.drag ? { axis: this.axis, x: this.hover, left: clientX, top, bottom } : null;
@@ -337,10 +337,10 @@ export default {
     },
     point(event) {
       this.hover = this.valueAt(event);
-      this.tellPlace(event);
+      this.announcePointer(event);
       if (!this.drag) return;
       this.drag.end = this.hover;
-      this.drag.moved ||= Math.abs(event.clientX - this.drag.pixel) >= LEAST_DRAG_PX;
+      this.drag.moved ||= Math.abs(event.clientX - this.drag.pixel) >= MIN_DRAG_PX;
     },
     release() {
       const { drag } = this;
@@ -366,10 +366,10 @@ export default {
       return GRID.left + ((x - from) / (to - from || 1)) * (width - GRID.left - GRID.right);
     },
 
-    // What is written.
+    // Texts.
     write(x) { return this.axis === "elapsed_s" ? duration(x) : Math.round(x).toLocaleString("en"); },
     label(chart, name) {
-      const prefix = chart.names.find((wish) => wish.endsWith("/") && name.startsWith(wish)) ?? "";
+      const prefix = chart.names.find((metric) => metric.endsWith("/") && name.startsWith(metric)) ?? "";
       if (!prefix) return name.replaceAll("_", " ");
       const part = name.slice(prefix.length);
       return (prefix.startsWith("action_") && this.extras.actions?.[part]) || part;
@@ -412,13 +412,13 @@ export default {
     async mountChart(chart, element) {
       const old = this.plots.get(chart.title);
       if (!element) {
-        // Gone with its figure.
+        // The element was removed.
         if (old && !old.getDom().isConnected) { old.dispose(); this.plots.delete(chart.title); }
         return;
       }
       if (old?.getDom() === element) return;
       echarts ??= (await import("nicegui-echart")).echarts;
-      // Meanwhile it may have gone, or another drawing of the page was faster.
+      // Meanwhile the element may have been removed, or another render may have created the chart.
       if (!element.isConnected || this.plots.get(chart.title)?.getDom() === element) return;
       this.plots.get(chart.title)?.dispose();
       this.plots.set(chart.title, echarts.init(element, null, { renderer: "canvas" }));
@@ -438,7 +438,7 @@ export default {
     draw() {
       for (const chart of this.shown) {
         const plot = this.plots.get(chart.title);
-        // What nobody sees isn't drawn; it is once it comes into sight.
+        // Invisible charts aren't drawn until they are scrolled into view.
         if (!plot || !this.dirty.has(chart.title) || !this.visible.has(chart.title)) continue;
         this.dirty.delete(chart.title);
         plot.setOption(this.option(chart), true);
@@ -453,7 +453,7 @@ export default {
       const none = { axisLine: { show: false }, axisTick: { show: false } };
       const axisText = this.axis === "elapsed_s" ? duration : short;
       const series = [...drawn.flatMap((one) => one.series).map((one, i) => (i ? one : { ...one, ...this.goals(chart, text) })),
-                      ...(chart.goals ? [this.reach()] : [])];
+                      ...(chart.goals ? [this.goalLine()] : [])];
       const heights = series.flatMap(({ data }) => data.flatMap(([, ...ys]) => ys)).filter(Number.isFinite);
       return {
         animation: false,
@@ -461,7 +461,7 @@ export default {
         xAxis: { type: "value", min: from, max: to || 1, ...none, splitLine: { show: false },
                  axisLine: { show: true, onZero: false, lineStyle: { color: token("--line") } },
                  axisLabel: { ...text, formatter: axisText, showMinLabel: false, showMaxLabel: false, hideOverlap: true } },
-        yAxis: { type: isLog ? "log" : "value", scale: true, ...roomAround(heights), ...none, splitNumber: 4,
+        yAxis: { type: isLog ? "log" : "value", scale: true, ...paddedRange(heights), ...none, splitNumber: 4,
                  axisLabel: { ...text, formatter: short }, splitLine: { lineStyle: { color: token("--line") } } },
         series,
       };
@@ -480,8 +480,8 @@ export default {
         { ...base, name, data: smoothed(fit(means ?? points), this.smoothing), lineStyle: { width: 1.5, type } },
       ] };
     },
-    reach() {
-      // The goal and what is expected stay in sight, however far the agent is from them.
+    goalLine() {
+      // An invisible line keeps the threshold and the expected band within the y-axis range.
       const { threshold, band } = this.extras;
       const goals = [threshold, ...(band ?? [])].filter((y) => typeof y === "number");
       return { type: "line", data: goals.map((y) => [this.range()[0], y]), showSymbol: false, silent: true, lineStyle: { opacity: 0 } };
@@ -495,11 +495,11 @@ export default {
       const goal = (y, formatter, colour, position) => ({ yAxis: y, lineStyle: { color: colour, type: "dashed", width: 1 },
                                                 label: { ...text, formatter, position, color: colour } });
       if (chart.goals && typeof threshold === "number") lines.push(goal(threshold, "solved", token("--success"), "insideStartBottom"));
-      // Seeds that all reached the same make a line of the band.
+      // If all seeds reached the same score, the band is a line.
       const [low, high] = (chart.goals && band) || [];
       if (low !== undefined && low === high) {
         const line = goal(low, "expected", token("--ink-3"), "insideEndBottom");
-        // The solved line is often close below: it must not strike the word through.
+        // The solved line is often just below: it must not cross the label.
         lines.push({ ...line, label: { ...line.label, backgroundColor: token("--surface"), padding: [2, 4] } });
       }
       const area = low < high ? [[

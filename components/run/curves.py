@@ -1,125 +1,125 @@
-"""The curves of a run: all of its metrics over one axis, thinned for the window on screen."""
+"""The curves of a run: all of its metrics over one axis, downsampled for the visible window."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from app.accounts.errors import AccessError
-from app.catalog.environments.catalogue import environment_of_run
-from app.catalog.environments.spec import ActionKind, EnvSpec
-from app.run_config.preset_results import promised_scores
-from app.runs.state.feed import RunFeed
-from components.base.hyperparameter_field import write_value
-from components.base.panel import EmptyState
+from app.access import Access
+from app.accounts import AccessError
+from app.catalog.environments import ActionKind, EnvSpec
+from app.core import write_value
+from app.run_config import environment_of, expected_scores, readable_config
+from app.runs import RunService
+from app.runs.state import RunFeed
+from components.base import EmptyState
 from components.run.chart_list import CHARTS
-from storage.errors import RunNotFoundError
-from storage.records.curves import AXES, OWN_STEPS, Curves, View, unfold
-from storage.records.runs import JsonObject
+from storage import RunNotFoundError
+from storage.records import CURVE_AXES, OWN_STEPS, Curves, JsonObject, View, unfold
 
-# Touching the built-in chart registers the ECharts module that the script imports.
+# Accessing the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart
 
 _MAX_POINTS = 1_500
-AXIS_LABELS = ("Steps", "Vectorised steps", "Updates", "Episodes", "Time")
+AXIS_LABELS = ("Steps", "Vectorized steps", "Updates", "Episodes", "Time")
 _DIGITS = 7
 
 
 NAMES = tuple(name for chart in CHARTS for name in chart.names)
-"""All that is drawn."""
+"""The metrics that are drawn."""
 
 
 class CurveCharts(ui.element, component="curves.js"):
-    """Draws the state of a run first and then what is new of it."""
+    """Draws all points of a run first and then appends new ones."""
 
-    def __init__(self, *, look: Callable[[str, View], Awaitable[Curves]]) -> None:
-        """`look` returns what a view of a run shows."""
-        self._empty = EmptyState("No curve yet", "It begins with the first episode.")
+    def __init__(self, runs: RunService, access: Access) -> None:
+        self._empty = EmptyState("No curve yet", "Curves start with the first episode.")
         super().__init__()
-        self._look = look
+        self._runs = runs
+        self._access = access
         self._feed: RunFeed | None = None
         self._view = View(names=NAMES, max_points=_MAX_POINTS)
-        self._told: int | None = None
-        """The last line that the browser knows of; None until it was told of any."""
-        self._question = 0
+        self._sent: int | None = None
+        """The last line that was sent to the browser; None before the first one."""
+        self._newest_request_id = 0
         self._marks: list[tuple[int, str]] = []
         self._props["charts"] = [asdict(chart) for chart in CHARTS]
-        self._props["axes"] = list(zip(AXES, AXIS_LABELS, strict=True))
+        self._props["axes"] = list(zip(CURVE_AXES, AXIS_LABELS, strict=True))
         self._props["max-points"] = _MAX_POINTS
         self._props["turn"] = 0
         self.set_visibility(False)
-        self.on("look", self._looked)
+        self.on("look", self._answer_look)
 
     def begin(self, feed: RunFeed | None) -> None:
-        """Draw another run, or this one anew; the browser asks for the part that it shows."""
+        """Draw another run, or redraw this one; the browser requests the window that it shows."""
         self._feed = feed
-        self._told = None
+        self._sent = None
         self._props["run"] = feed.run.id if feed else ""
         self._props["run-name"] = feed.run.name if feed else ""
         self._props["turn"] += 1
         self.update()
 
     def show(self, feed: RunFeed | None) -> None:
-        """Add what is new since the last call."""
+        """Append the points since the last call."""
         has_lines = feed is not None and feed.line_count > 0
         self._empty.set_visibility(not has_lines)
         if has_lines and not self.visible:
-            # What the browser asked while this was hidden wasn't heard: NiceGUI ignores it.
+            # NiceGUI ignores events of hidden elements, so the browser must ask again.
             self.run_method("ask", 0)
         self.set_visibility(has_lines)
-        if feed is None or feed is not self._feed or self._told is None:
+        if feed is None or feed is not self._feed or self._sent is None:
             return
         if self._marks != (marks := _marks(feed)):
             self._marks = marks
             self.run_method("ask", 0)
-        elif feed.line_count > self._told:
-            self._tell_news(feed, self._told)
+        elif feed.line_count > self._sent:
+            self._append(feed, self._sent)
 
-    def _tell_news(self, feed: RunFeed, told: int) -> None:
-        lines = feed.lines_after(told)
+    def _append(self, feed: RunFeed, sent: int) -> None:
+        lines = feed.lines_after(sent)
         if lines is None:
             self.run_method("ask", 0)
             return
-        self._told = feed.line_count
+        self._sent = feed.line_count
         if self._view.end is None and lines:
-            news = _news(lines, self._view.axis)
-            drawn = {name: news[name] for name in _without_copies(list(news), feed.latest)}
+            points = _new_points(lines, self._view.axis)
+            drawn = {name: points[name] for name in _without_copies(list(points), feed.latest)}
             self.run_method("append", drawn, lines[-1][self._view.axis])
 
-    async def _looked(self, event: GenericEventArguments) -> None:
-        """Answer what the browser wants to draw."""
-        feed, asked = self._feed, event.args
-        if feed is None or not isinstance(asked, dict) or asked.get("run") != feed.run.id:
+    async def _answer_look(self, event: GenericEventArguments) -> None:
+        """Send the points of the window that the browser requests."""
+        feed, request = self._feed, event.args
+        if feed is None or not isinstance(request, dict) or request.get("run") != feed.run.id:
             return
-        question = _whole(asked.get("question"))
-        if question < self._question:
-            # What is asked while a page opens is sent late, and later questions overtake it.
+        request_id = _integer(request.get("question"))
+        if request_id < self._newest_request_id:
+            # Requests made while a page opens are sent late, and later ones overtake them.
             return
-        self._question = question
-        self._told = None
+        self._newest_request_id = request_id
+        self._sent = None
         self._marks = _marks(feed)
-        self._view = view = _read(asked, [step for step, _ in self._marks])
+        self._view = view = _view_of(request, [step for step, _ in self._marks])
         try:
-            curves = await self._look(feed.run.id, view)
+            curves = await self._runs.curves(await self._access.visible(feed.run.id), view)
         except (RunNotFoundError, AccessError):
-            # Deleted, or not shared any more: the rest of the page says so.
+            # Deleted, or no longer shared: the rest of the page shows that.
             return
-        if feed is self._feed and question == self._question:
-            self._told = curves.told
-            self.run_method("show", {"question": question, **_answer(feed, curves, self._marks)})
+        if feed is self._feed and request_id == self._newest_request_id:
+            self._sent = curves.last_line
+            self.run_method("show", {"question": request_id, **_answer(feed, curves, self._marks)})
             self.show(feed)
 
 
-def _read(asked: JsonObject, mark_steps: Sequence[int]) -> View:
-    """Take what a browser sent for what it is: anything."""
-    axis = asked.get("axis")
+def _view_of(request: JsonObject, mark_steps: Sequence[int]) -> View:
+    """Parse a request of the browser, which is untrusted data."""
+    axis = request.get("axis")
     return View(
         names=NAMES,
-        axis=axis if axis in AXES else AXES[0],
-        start=_number(asked.get("from")),
-        end=_number(asked.get("to")),
+        axis=axis if axis in CURVE_AXES else CURVE_AXES[0],
+        start=_number(request.get("from")),
+        end=_number(request.get("to")),
         max_points=_MAX_POINTS,
         mark_steps=mark_steps,
     )
@@ -129,12 +129,12 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e18 else None
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
 def _answer(feed: RunFeed, curves: Curves, marks: Sequence[tuple[int, str]]) -> JsonObject:
-    spec = environment_of_run(feed.run.env_id, feed.run.config.get("env_kwargs"))
+    spec, config = environment_of(feed.run), readable_config(feed.run)
     names = _without_copies(list(curves.by_name), feed.latest)
     return {
         "series": {
@@ -143,35 +143,37 @@ def _answer(feed: RunFeed, curves: Curves, marks: Sequence[tuple[int, str]]) -> 
         "extent": curves.extent,
         "threshold": spec.solved_threshold,
         "actions": action_labels(spec),
-        "band": promised_scores(feed.run.config),
-        "marks": [(x, words) for x, (_, words) in zip(curves.marks, marks, strict=True)],
+        "band": expected_scores(config) if config else None,
+        "marks": [(x, text) for x, (_, text) in zip(curves.marks, marks, strict=True)],
     }
 
 
 def action_labels(spec: EnvSpec) -> Mapping[str, str]:
-    """Return what each choice, or each part of an action, is called, where it has a name."""
+    """Return the names of the discrete actions or of the action components, if known."""
     if spec.action_kind not in (ActionKind.DISCRETE, ActionKind.CONTINUOUS):
         return {}
     return {str(place): label for place, label in enumerate(spec.action_labels)}
 
 
 def _without_copies(names: list[str], latest: JsonObject) -> list[str]:
-    """Leave out a loss that only stands for the critic's, where there is none in one number."""
+    """Leave out `loss` if it only repeats the critic's loss."""
     critics = ("critic_loss", "value_loss")
     is_copy = any(latest.get(name) == latest.get("loss") for name in critics if name in names)
     return [name for name in names if name != "loss" or not is_copy]
 
 
-def _news(lines: Sequence[JsonObject], axis: str) -> dict[str, tuple[list[float], list[float]]]:
-    news: dict[str, tuple[list[float], list[float]]] = {}
+def _new_points(
+    lines: Sequence[JsonObject], axis: str
+) -> dict[str, tuple[list[float], list[float]]]:
+    points: dict[str, tuple[list[float], list[float]]] = {}
     for line in lines:
         for name, value in unfold(line).items():
             if _is_drawn(name) and isinstance(value, int | float):
-                xs, ys = news.setdefault(name, ([], []))
+                xs, ys = points.setdefault(name, ([], []))
                 own = OWN_STEPS.get(name, axis) if axis == "timesteps" else axis
                 xs.append(line.get(own, line[axis]))
                 ys.append(float(f"{value:.{_DIGITS}g}"))
-    return news
+    return points
 
 
 def _is_drawn(name: str) -> bool:
@@ -179,13 +181,13 @@ def _is_drawn(name: str) -> bool:
 
 
 def _marks(feed: RunFeed) -> list[tuple[int, str]]:
-    """Return where the run was changed."""
+    """Return the steps at which the run was changed, with the new values."""
     return [
-        (event.data["timesteps"], _changes(event.data["values"]))
+        (event.data["timesteps"], _changes_text(event.data["values"]))
         for event in feed.events
         if event.event_type == "changed"
     ]
 
 
-def _changes(values: dict[str, Any]) -> str:
+def _changes_text(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {write_value(value)}" for name, value in values.items())

@@ -1,13 +1,13 @@
-"""What happened to a run, newest on top."""
+"""The event log of a run, newest first."""
 
 from collections.abc import Iterable
 
 from nicegui import ui
 
-from components.base.panel import EmptyState
-from storage.records.runs import EventLevel, EventRecord
+from components.base import EmptyState
+from storage.records import EventLevel, EventRecord
 
-_SHOWN = 200
+_MAX_ROWS = 200
 
 
 class EventLog:
@@ -16,12 +16,12 @@ class EventLog:
     def __init__(self) -> None:
         self._empty = EmptyState("No events yet", "Start training to see what happens.")
         with ui.element("div").props('role="log" aria-label="Events"').classes("lab-full"):
-            # It scrolls, so that who has no mouse must be able to get there.
+            # It scrolls, so it must be reachable by keyboard.
             self._list = ui.element("ul").classes("lab-log").props("tabindex=0")
         self._newest = 0
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self._list.clear()
         self._newest = 0
         self._empty.set_visibility(True)
@@ -34,7 +34,7 @@ class EventLog:
             self._newest = event.id
         if fresh:
             self._empty.set_visibility(False)
-        for old in list(self._list)[_SHOWN:]:
+        for old in list(self._list)[_MAX_ROWS:]:
             old.delete()
 
     def _add(self, event: EventRecord) -> None:

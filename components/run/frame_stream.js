@@ -1,29 +1,29 @@
-// Live pictures over a WebSocket: each is thanked for, so that a slow viewer gets fewer, not older ones.
+// Live frames over a WebSocket: each is acknowledged, so that a slow viewer gets fewer, not older ones.
 const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 8000;
+const MAX_RETRY_MS = 8000;
 const UNKNOWN_RUN = 4404;
 const SLOW_FPS = 6;
 
 export default {
   template: `
     <div class="lab-stage">
-      <canvas ref="canvas" v-show="header" role="img" :aria-label="spoken"></canvas>
+      <canvas ref="canvas" v-show="header" role="img" :aria-label="ariaLabel"></canvas>
       <img v-show="!header && still" :src="still" alt="">
       <div class="lab-stage-badges" v-if="header">
-        <span class="lab-stage-badge" :title="meaning">{{ live ? header.kind : "last picture" }}</span>
+        <span class="lab-stage-badge" :title="kindHint">{{ live ? header.kind : "last frame" }}</span>
         <span class="lab-stage-badge">Episode {{ header.episode }}{{ header.episodes ? "/" + header.episodes : "" }}</span>
         <span class="lab-stage-badge">Reward {{ signed(header.return) }}</span>
-        <span class="lab-stage-badge" v-if="live && header.kind !== 'preview' && fps !== null && fps < ${SLOW_FPS}">{{ fps }} {{ fps === 1 ? "picture" : "pictures" }}/s</span>
+        <span class="lab-stage-badge" v-if="live && header.kind !== 'preview' && fps !== null && fps < ${SLOW_FPS}">{{ fps }} {{ fps === 1 ? "frame" : "frames" }}/s</span>
       </div>
       <div class="lab-stage-note" v-if="note"><span>{{ note }}</span></div>
     </div>`,
   props: { url: String, still: String, note: String, live: Boolean },
   data: () => ({ header: null, fps: null }),
   computed: {
-    meaning() {
-      return this.header.kind === "training" ? "The newest policy plays an episode of its own beside the training" : "";
+    kindHint() {
+      return this.header.kind === "training" ? "The newest policy plays its own episode, in parallel with training" : "";
     },
-    spoken() { return `Live picture of the agent, episode ${this.header?.episode ?? "-"}`; },
+    ariaLabel() { return `Live frame of the agent, episode ${this.header?.episode ?? "-"}`; },
   },
   watch: {
     url() { this.clear(); this.reconnect(); },
@@ -36,7 +36,7 @@ export default {
     this.reconnect();
   },
   beforeUnmount() {
-    this.gone = true;
+    this.isUnmounted = true;
     document.removeEventListener("visibilitychange", this.onVisibility);
     clearInterval(this.rate);
     this.disconnect();
@@ -53,15 +53,15 @@ export default {
       clearTimeout(this.retrying);
       const socket = this.socket;
       this.socket = null;
-      // One that is still being opened is closed then: browsers complain if it is cut short.
+      // A connecting socket is closed once it is open: browsers log an error if it is aborted.
       if (socket?.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
       else socket?.close();
     },
-    // Nobody looks at a hidden tab, so it doesn't keep the pictures coming.
+    // A hidden tab doesn't request frames.
     reconnect() {
       this.disconnect();
       this.retry = FIRST_RETRY_MS;
-      if (!this.gone && this.url && !document.hidden) this.connect();
+      if (!this.isUnmounted && this.url && !document.hidden) this.connect();
     },
     connect() {
       const scheme = location.protocol === "https:" ? "wss://" : "ws://";
@@ -75,28 +75,28 @@ export default {
         });
       };
       socket.onclose = (event) => {
-        if (socket !== this.socket || this.gone || event.code === UNKNOWN_RUN) return;
+        if (socket !== this.socket || this.isUnmounted || event.code === UNKNOWN_RUN) return;
         this.retrying = setTimeout(() => this.connect(), this.retry);
-        this.retry = Math.min(this.retry * 2, LAST_RETRY_MS);
+        this.retry = Math.min(this.retry * 2, MAX_RETRY_MS);
       };
     },
     async show(socket, data, order) {
       const length = new DataView(data).getUint32(0);
       const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-      const picture = await createImageBitmap(new Blob([new Uint8Array(data, 4 + length)], { type: "image/jpeg" }));
-      // Decoding can overtake: never draw an older picture over a newer one.
+      const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, 4 + length)], { type: "image/jpeg" }));
+      // Frames can finish decoding out of order: never draw an older one over a newer one.
       if (socket === this.socket && order > (socket.drawn ?? 0)) {
         socket.drawn = order;
         const canvas = this.$refs.canvas;
-        if (canvas.width !== picture.width || canvas.height !== picture.height) {
-          canvas.width = picture.width;
-          canvas.height = picture.height;
+        if (canvas.width !== bitmap.width || canvas.height !== bitmap.height) {
+          canvas.width = bitmap.width;
+          canvas.height = bitmap.height;
         }
-        canvas.getContext("2d", { alpha: false }).drawImage(picture, 0, 0);
+        canvas.getContext("2d", { alpha: false }).drawImage(bitmap, 0, 0);
         this.header = header;
         this.arrivals.push(performance.now());
       }
-      picture.close();
+      bitmap.close();
     },
   },
 };

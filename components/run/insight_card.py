@@ -1,4 +1,4 @@
-"""One finding of the doctor, and what can be done about it."""
+"""The card of an insight, with buttons that apply its suggestion."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -6,19 +6,18 @@ from typing import Any
 
 from nicegui import ui
 
-from app.analysis.doctor.proposals import applicable_now, describe_change
-from app.analysis.insights.insight import Insight
-from app.run_config.config import RunRequest
-from app.run_config.derive import derive
-from storage.errors import LabError
-from storage.records.runs import JsonObject, RunRecord
+from app.analysis.doctor import applicable_now, describe_change
+from app.analysis.insights import Insight
+from app.run_config import RunConfig, RunRequest, config_of, derive, readable_config
+from storage import LabError
+from storage.records import JsonObject, RunRecord
 
 Train = Callable[[RunRequest], Awaitable[None]]
 Change = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class InsightCard:
-    """What was seen, what it means, what to do; and a button that does it."""
+    """Shows the message, evidence and suggestion, and buttons that apply the suggestion."""
 
     def __init__(self, *, on_train: Train, on_change: Change) -> None:
         self._on_train = on_train
@@ -32,42 +31,43 @@ class InsightCard:
             self._suggestion = ui.label()
             with ui.element("div").classes("lab-insight-actions"):
                 self._show = _button("Show on chart", self._show_window)
-                self._new_run = _button("Apply as a new run", self._ask_for_new_run)
-                self._now = _button("Apply now", self._ask_for_now)
-            self._question = Question()
+                self._new_run = _button("Apply as a new run", self._confirm_new_run)
+                self._now = _button("Apply now", self._confirm_change)
+            self._confirmation = Confirmation()
             self._error = ui.label().classes("lab-error").props('role="alert"')
 
     def show(self, insight: Insight, run: RunRecord | None, place: int) -> None:
-        """Say something, or the same with newer numbers, at a place of the list."""
-        if place != self._place():
+        """Show an insight, or its newer numbers, at a position in the list."""
+        if place != self._position():
             self._box.move(target_index=place)
         if insight != self._insight:
             self._insight = insight
-            self._write(insight)
+            self._set_texts(insight)
         self.offer(run)
 
     def offer(self, run: RunRecord | None) -> None:
-        """Offer what can be done with the run."""
+        """Show the actions that are possible in the current state of the run."""
         self._run = run
         change = self._insight.change if self._insight else None
-        is_news = bool(run and change and describe_change(run.config, change))
-        self._new_run.set_visibility(is_news)
+        config = readable_config(run) if run is not None else None
+        has_effect = bool(config and change and describe_change(config, change))
+        self._new_run.set_visibility(has_effect)
         trains = run is not None and run.status.has_worker
-        self._now.set_visibility(is_news and trains and applicable_now(change) is not None)
+        self._now.set_visibility(has_effect and trains and applicable_now(change) is not None)
 
     def open(self) -> None:
-        """Unfold it."""
+        """Expand the card."""
         self._box.set_value(True)
 
     def delete(self) -> None:
-        """Take it off the page."""
+        """Remove the card from the page."""
         self._box.delete()
 
-    def _place(self) -> int:
+    def _position(self) -> int:
         parent = self._box.parent_slot
         return parent.children.index(self._box) if parent else 0
 
-    def _write(self, insight: Insight) -> None:
+    def _set_texts(self, insight: Insight) -> None:
         first, last = insight.evidence.window
         numbers = ", ".join(
             f"{name.replace('_', ' ')} {value:,.4g}"
@@ -75,8 +75,8 @@ class InsightCard:
         )
         self._box.set_text(insight.title)
         self._box.classes(
-            add="is-loud" if insight.severity.is_loud else "",
-            remove="" if insight.severity.is_loud else "is-loud",
+            add="is-loud" if insight.severity.is_problem else "",
+            remove="" if insight.severity.is_problem else "is-loud",
         )
         self._box.props(f'data-code="{insight.code}"')
         self._message.set_text(insight.message)
@@ -87,7 +87,7 @@ class InsightCard:
         self._suggestion.set_text(insight.suggestion)
 
     def _show_window(self) -> None:
-        """Tell the page's charts which stretch to show; it is up to them whether they do."""
+        """Ask the page's charts to show the insight's window of steps."""
         if self._insight is None:
             return
         first, last = self._insight.evidence.window
@@ -97,47 +97,47 @@ class InsightCard:
             f"{{detail: {json.dumps(detail)}}}))"
         )
 
-    def _ask_for_new_run(self) -> None:
+    def _confirm_new_run(self) -> None:
         if self._insight is not None and self._insight.change and self._run is not None:
-            change, config = self._insight.change, self._run.config
+            change, config = self._insight.change, config_of(self._run)
             rows = describe_change(config, change)
-            self._question.ask(
-                "A new run with", rows, "Start it", lambda: self._train(config, change)
+            self._confirmation.ask(
+                "Start a new run with", rows, "Start run", lambda: self._train(config, change)
             )
 
-    def _ask_for_now(self) -> None:
+    def _confirm_change(self) -> None:
         values = applicable_now(self._insight.change if self._insight else None)
         if values is not None and self._run is not None:
-            rows = describe_change(self._run.config, {"hyperparameters": values})
-            self._question.ask(
-                "This run goes on with", rows, "Change it", lambda: self._change(values)
+            rows = describe_change(config_of(self._run), {"hyperparameters": values})
+            self._confirmation.ask(
+                "Continue this run with", rows, "Apply change", lambda: self._change(values)
             )
 
-    async def _train(self, config: JsonObject, change: JsonObject) -> None:
-        await self._do(self._on_train(derive(config, change, keeps_seed=True)))
+    async def _train(self, config: RunConfig, change: JsonObject) -> None:
+        await self._run_action(self._on_train(derive(config, change, keeps_seed=True)))
 
     async def _change(self, values: JsonObject) -> None:
-        await self._do(self._on_change(dict(values)))
+        await self._run_action(self._on_change(dict(values)))
 
-    async def _do(self, wish: Awaitable[None]) -> None:
+    async def _run_action(self, action: Awaitable[None]) -> None:
         try:
-            await wish
+            await action
         except LabError as error:
             self._error.set_text(str(error))
             return
         self._error.set_text("")
 
 
-class Question:
-    """Asks in place whether to do something, and says what that would change."""
+class Confirmation:
+    """Asks for a confirmation in place, and shows what would change."""
 
     def __init__(self) -> None:
-        self._do: Callable[[], Awaitable[None]] | None = None
+        self._action: Callable[[], Awaitable[None]] | None = None
         with ui.element("div").classes("lab-question") as self._box:
             self._title = ui.label().classes("lab-small")
             self._rows = ui.element("dl")
             with ui.element("div").classes("lab-insight-actions"):
-                self._yes = ui.button("Start it", on_click=self._answer, color=None)
+                self._yes = ui.button("Start run", on_click=self._confirm, color=None)
                 self._yes.props("unelevated").classes("lab-button lab-compact lab-primary")
                 _button("Cancel", self._close)
         self._close()
@@ -147,10 +147,10 @@ class Question:
         title: str,
         rows: Sequence[tuple[str, str, str]],
         yes: str,
-        do: Callable[[], Awaitable[None]],
+        action: Callable[[], Awaitable[None]],
     ) -> None:
-        """Show what will change and wait for an answer."""
-        self._do = do
+        """Show the changes and the buttons; `action` runs if the user confirms."""
+        self._action = action
         self._title.set_text(title)
         self._yes.set_text(yes)
         self._rows.clear()
@@ -162,15 +162,15 @@ class Question:
                     ui.label(f"{after} instead of {before}")
         self._box.set_visibility(True)
 
-    async def _answer(self) -> None:
+    async def _confirm(self) -> None:
         self._close()
-        if self._do is not None:
-            await self._do()
+        if self._action is not None:
+            await self._action()
 
     def _close(self) -> None:
         self._box.set_visibility(False)
 
 
-def _button(text: str, do: Callable[[], object]) -> ui.button:
-    button = ui.button(text, on_click=do, color=None)
+def _button(text: str, on_click: Callable[[], object]) -> ui.button:
+    button = ui.button(text, on_click=on_click, color=None)
     return button.props("unelevated").classes("lab-button lab-compact lab-quiet")

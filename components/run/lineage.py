@@ -1,4 +1,4 @@
-"""Where a run comes from and what came of it, as a small tree."""
+"""The lineage of a run: its ancestors and branches as a small tree."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -6,36 +6,34 @@ from typing import Any
 from nicegui import ui
 from pydantic import ValidationError
 
-from app.access.run_access import RunAccess
-from app.accounts.errors import AccessError
-from app.analysis.comparison.comparing import Comparing
-from app.analysis.comparison.lineage import Change, Node, branch_of
-from app.analysis.comparison.numbers import final_reward
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.core.errors import explain
-from app.core.parameters import Parameter
-from app.run_config.config import RunRequest
-from app.run_config.derive import derive
-from components.base.buttons import primary_button, quiet_button
-from components.base.dialogs import answer_to
-from components.base.hyperparameter_field import HyperparameterField, number_input, read_whole
-from components.base.metrics import format_number
-from components.base.panel import EmptyState
-from components.base.refusal import Refusal
-from components.base.status_badge import StatusBadge
-from storage.errors import RunNotFoundError
-from storage.records.runs import RunRecord
-
-_TUNABLE = ("learning_rate", "ent_coef", "clip_range")
+from app.access import Access
+from app.accounts import AccessError
+from app.analysis.comparison import Change, Comparing, Node, branch_of, final_reward
+from app.catalog.algorithms import get_algorithm
+from app.core import Parameter, input_error, read_whole
+from app.run_config import LIVE_HYPERPARAMETERS, RunRequest, config_of, derive
+from components.base import (
+    EmptyState,
+    HyperparameterField,
+    Refusal,
+    StatusBadge,
+    answer_to,
+    format_number,
+    number_input,
+    primary_button,
+    quiet_button,
+)
+from storage import RunNotFoundError
+from storage.records import RunRecord
 
 Train = Callable[[RunRequest], Awaitable[Any]]
 
 
 class LineageTree:
-    """Each run with what is different about it; any can be opened, run again or branched."""
+    """Shows each run with its differences; any can be opened, run again or branched."""
 
     def __init__(self, *, on_train: Train, may_train: bool) -> None:
-        """`on_train` starts a run and goes there."""
+        """`on_train` starts a run and opens its page."""
         self._on_train = on_train
         self._may_train = may_train
         self._shown: object = None
@@ -44,11 +42,11 @@ class LineageTree:
         self._dialogs = ui.element()
 
     def show(self, families: Sequence[Sequence[Node]], current: Sequence[str]) -> None:
-        """Draw some trees, with the runs in sight marked."""
-        content = [[_content(node) for node in family] for family in families], list(current)
-        if content == self._shown:
+        """Draw the trees and mark the current runs."""
+        values = [[_drawn_values(node) for node in family] for family in families], list(current)
+        if values == self._shown:
             return
-        self._shown = content
+        self._shown = values
         self._box.clear()
         with self._box:
             for family in families:
@@ -56,15 +54,15 @@ class LineageTree:
             if not families:
                 EmptyState(
                     "No branches yet",
-                    "Change a value while it trains, or branch it, and the tree begins to grow.",
+                    "Change a value during training, or branch the run, to start the tree.",
                 )
 
     def _level(self, family: Sequence[Node], parent: str | None, current: Sequence[str]) -> None:
-        found = [node for node in family if node.parent == parent]
-        if not found:
+        children = [node for node in family if node.parent == parent]
+        if not children:
             return
         with ui.element("ul"):
-            for node in found:
+            for node in children:
                 with ui.element("li"):
                     self._node(node, is_current=node.run.id in current)
                     self._level(family, node.run.id, current)
@@ -73,7 +71,7 @@ class LineageTree:
         run = node.run
         if node.edge:
             ui.label(node.edge).classes("lab-small")
-        with ui.element("div").classes("lab-kin"):
+        with ui.element("div").classes("lab-lineage-run"):
             StatusBadge(run.status)
             link = ui.element("a").props(f'href="/runs/{run.id}"').classes("lab-name")
             if is_current:
@@ -81,27 +79,27 @@ class LineageTree:
             with link:
                 ui.label(run.name).classes("lab-inline")
             if not run.status.is_active:
-                # While it moves, the numbers above are the newest ones.
+                # While a run is active, the page shows newer numbers above.
                 steps, score = format_number(run.progress.timesteps), final_reward(run)
-                words = f"{steps} steps, mean reward {format_number(score, 1)}"
-                ui.label(words).classes("lab-small")
+                text = f"{steps} steps, mean reward {format_number(score, 1)}"
+                ui.label(text).classes("lab-small")
             if self._may_train:
-                quiet_button("Run again", lambda: self._again(node), label=run.name)
+                quiet_button("Run again", lambda: self._run_again(node), label=run.name)
                 if node.branch_steps:
                     quiet_button("Branch", lambda: self._branch(node, None), label=run.name)
         for change in node.changes:
             self._change(node, change)
 
     def _change(self, node: Node, change: Change) -> None:
-        with ui.element("div").classes("lab-kin is-change"):
+        with ui.element("div").classes("lab-lineage-run is-change"):
             ui.label(f"Step {change.timesteps:,}: {change.words}").classes("lab-mono")
             before = change.before
             if self._may_train and before is not None:
                 about = f"{node.run.name}, step {before:,}"
-                quiet_button("Return to before", lambda: self._branch(node, before), label=about)
+                quiet_button("Branch from before", lambda: self._branch(node, before), label=about)
 
-    async def _again(self, node: Node) -> None:
-        await self._train(derive(node.run.config))
+    async def _run_again(self, node: Node) -> None:
+        await self._train(derive(config_of(node.run)))
 
     async def _branch(self, node: Node, step: int | None) -> None:
         with self._dialogs:
@@ -111,13 +109,13 @@ class LineageTree:
             await self._train(request)
 
     async def _train(self, request: RunRequest) -> None:
-        # The button that was pressed goes as soon as the tree knows of the new run.
+        # The pressed button disappears as soon as the tree shows the new run.
         with self._dialogs:
             await self._refusal.watch(self._on_train(request))
 
 
 class BranchDialog:
-    """From which step to go on, and with what other values."""
+    """Asks for the step to branch from and the values to change."""
 
     def __init__(self, node: Node, step: int | None) -> None:
         self._node = node
@@ -125,8 +123,8 @@ class BranchDialog:
         with ui.dialog() as self._dialog, ui.card().classes("lab-panel lab-dialog"):
             ui.label(f"Branch {node.run.name}").classes("lab-name")
             ui.label(
-                "A new run that begins with the policy of that step; what is left empty stays "
-                "as it was then."
+                "A new run that starts with the policy of this step. Empty fields keep the values "
+                "of that step."
             ).classes("lab-small")
             options = {one: f"Step {one:,}" for one in steps}
             self._step = ui.select(options, value=step or steps[0], label="From")
@@ -134,7 +132,7 @@ class BranchDialog:
             self._fields = {
                 parameter.name: self._field(parameter)
                 for parameter in get_algorithm(node.run.algorithm).hyperparameters
-                if parameter.name in _TUNABLE
+                if parameter.name in LIVE_HYPERPARAMETERS
             }
             self._budget = number_input("Steps to train", "", lambda: None)
             self._refusal = Refusal()
@@ -146,66 +144,66 @@ class BranchDialog:
     def _field(parameter: Parameter) -> HyperparameterField:
         field = HyperparameterField(parameter, on_change=lambda: None)
         field.clear()
-        field.element.props('placeholder="as it was"')
+        field.element.props('placeholder="unchanged"')
         return field
 
     async def ask(self) -> RunRequest | None:
-        """Return what a person wants, or None if they'd rather not."""
+        """Return the request of the user, or None if they cancel."""
         chosen: RunRequest | None = await answer_to(self._dialog)
         return chosen
 
     def _submit(self) -> None:
-        wishes = {name: field.value for name, field in self._fields.items() if field.is_filled}
+        values = {name: field.value for name, field in self._fields.items() if field.is_filled}
         if self._budget.value:
-            wishes["total_timesteps"] = read_whole(self._budget.value)
+            values["total_timesteps"] = read_whole(self._budget.value)
         try:
-            self._dialog.submit(branch_of(self._node.run, self._step.value, wishes))
+            self._dialog.submit(branch_of(self._node.run, self._step.value, values))
         except ValidationError as error:
-            self._refusal.say(str(explain([dict(one) for one in error.errors()])))
+            self._refusal.say(str(input_error([dict(one) for one in error.errors()])))
 
 
 class LineagePanel:
-    """The families of the runs in sight, as they are now."""
+    """The family trees of the shown runs, kept up to date."""
 
-    _MOST = 5
+    _MAX_FAMILIES = 5
 
-    def __init__(self, trainer: RunAccess, *, on_train: Train) -> None:
-        self._comparing = Comparing(trainer)
+    def __init__(self, access: Access, comparing: Comparing, *, on_train: Train) -> None:
+        self._comparing = comparing
         self._followed: list[str] = []
-        self._kin: set[str] = set()
-        self._tree = LineageTree(on_train=on_train, may_train=trainer.visitor.may_work)
-        trainer.run_changed.subscribe(self._run_changed)
+        self._related: set[str] = set()
+        self._tree = LineageTree(on_train=on_train, may_train=access.principal.may_work)
+        access.run_changed.subscribe(self._run_changed)
 
     async def follow(self, run_ids: Sequence[str], *, alone: bool = True) -> None:
-        """Show the families of these runs; a run without any only where it stands `alone`."""
+        """Show the families of these runs; a run without relatives only if `alone` is set."""
         self._followed = list(run_ids)
         self._alone = alone
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Show them as they are now."""
+        """Reload the families."""
         followed = self._followed
         families: list[Sequence[Node]] = []
-        self._kin = set()
+        self._related = set()
         for run_id in followed:
-            if run_id in self._kin or len(families) == self._MOST:
+            if run_id in self._related or len(families) == self._MAX_FAMILIES:
                 continue
             try:
                 family = await self._comparing.lineage(run_id)
             except (RunNotFoundError, AccessError):
                 continue
-            self._kin |= {node.run.id for node in family}
+            self._related |= {node.run.id for node in family}
             if self._alone or len(family) > 1 or any(node.changes for node in family):
                 families.append(family)
         if followed is self._followed:
             self._tree.show(families, followed)
 
     async def _run_changed(self, run: RunRecord) -> None:
-        if run.id in self._kin or run.parent in self._kin:
+        if run.id in self._related or run.parent in self._related:
             await self.refresh()
 
 
-def _content(node: Node) -> tuple[object, ...]:
+def _drawn_values(node: Node) -> tuple[object, ...]:
     run = node.run
-    told = (run.id, run.name, run.status, final_reward(run), run.progress.timesteps)
-    return (*told, node.edge, tuple(node.changes), tuple(node.branch_steps))
+    facts = (run.id, run.name, run.status, final_reward(run), run.progress.timesteps)
+    return (*facts, node.edge, tuple(node.changes), tuple(node.branch_steps))

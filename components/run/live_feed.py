@@ -1,20 +1,18 @@
-"""The live feed: the stage, what it shows, and the button that ends it."""
+"""The live feed: frames or a video of the shown run, its state, and the buttons."""
 
 from collections.abc import Callable
 
 from nicegui import ui
 
-from app.runs.state.feed import RunFeed
-from components.base.explain import explained
-from components.base.hyperparameter_field import write_value
-from components.base.progress import ProgressBar
-from components.base.status_badge import StatusBadge
-from components.evaluation.evaluation_desk import EvaluationDesk
-from components.evaluation.evaluation_video import EvaluationVideo
+from app.core import write_value
+from app.run_config import readable_config
+from app.runs.state import RunFeed
+from components.base import ProgressBar, StatusBadge, explained
+from components.evaluation import EvaluationState, EvaluationVideo
 from components.run.frame_stream import FrameStream
 from components.run.record_button import RecordButton
 from components.run.run_actions import Allowed, Handlers, RunActions
-from storage.records.runs import RunRecord, RunStatus
+from storage.records import RunRecord, RunStatus
 
 _NOTES = {
     RunStatus.CREATED: "Not started yet.",
@@ -25,7 +23,7 @@ _NOTES = {
 
 
 class LiveFeed:
-    """Watches one run at a time."""
+    """Shows one run at a time."""
 
     def __init__(
         self,
@@ -33,18 +31,18 @@ class LiveFeed:
         *,
         on: Handlers,
         on_reset: Callable[[], None],
-        desk: EvaluationDesk,
+        state: EvaluationState,
     ) -> None:
         self._on_reset = on_reset
-        self._desk = desk
+        self._state = state
         with head:
             self._badge = StatusBadge()
-            self._record = RecordButton(desk)
+            self._record = RecordButton(state)
             with _button("Reset", self._reset, "lab-quiet"):
                 ui.tooltip("Clear the view. Nothing is deleted.")
         self._facts = ui.label().classes("lab-facts lab-mono")
-        self._stage = FrameStream()
-        self._video = EvaluationVideo(on_back=desk.back_to_live)
+        self._frames = FrameStream()
+        self._video = EvaluationVideo(on_back=state.back_to_live)
         with ui.element("div").classes("lab-explained lab-padded"):
             explained("live_feed")
         self._actions = RunActions(on)
@@ -66,26 +64,26 @@ class LiveFeed:
     ) -> None:
         """Show a run, or the chosen environment while there is none.
 
-        `place` is the one it has in the queue, `allowed` what may be done with it.
+        `place` is its position in the queue, `allowed` what the user may do with it.
         """
         run = feed.run if feed else None
         env_id = run.env_id if run else chosen_env_id
-        video, test = self._desk.on_stage, self._desk.under_way
+        video, evaluation = self._state.displayed, self._state.under_way
         self._video.show(video, run)
-        self._stage.set_visibility(video is None)
-        self._stage.show(
-            # Nobody looks at what a video covers.
+        self._frames.set_visibility(video is None)
+        self._frames.show(
+            # While a video covers the live view, no frames are requested.
             url=f"/api/runs/{run.id}/frames" if run and video is None else None,
             still=f"/api/environments/{env_id}/preview.png",
-            note=_note(feed) if test is None else None,
-            live=run is not None and (run.status is RunStatus.RUNNING or test is not None),
+            note=_note(feed) if evaluation is None else None,
+            live=run is not None and (run.status is RunStatus.RUNNING or evaluation is not None),
         )
         self._badge.show(run.status if run else None)
         self._progress.show(run, place=place)
         self._downloads.set_visibility(feed is not None and feed.has_model)
         if run is not None:
             self._model.props(f'href="/api/runs/{run.id}/artifacts/model.zip" download')
-        self._record.show(feed, may_change=feed is not None and self._desk.may_change(feed))
+        self._record.show(feed, may_change=feed is not None and self._state.may_change(feed))
         self._actions.show(feed, allowed)
         self._facts.set_text(_facts(run) if run else "")
         self._facts.set_visibility(run is not None)
@@ -94,20 +92,22 @@ class LiveFeed:
         self._error.set_visibility(bool(error))
 
     def _reset(self) -> None:
-        self._stage.clear_picture()
+        self._frames.clear_frame()
         self._on_reset()
 
 
-def _button(text: str, on_click: Callable[[], object], look: str) -> ui.button:
+def _button(text: str, on_click: Callable[[], object], class_: str) -> ui.button:
     button = ui.button(text, on_click=on_click, color=None)
-    return button.props("unelevated").classes(f"lab-button lab-compact {look}")
+    return button.props("unelevated").classes(f"lab-button lab-compact {class_}")
 
 
 def _facts(run: RunRecord) -> str:
-    """Say which run this is."""
-    rate = write_value(run.config["hyperparameters"].get("learning_rate"))
-    facts = (run.name, run.env_id, run.algorithm, f"learning rate {rate}")
-    return " · ".join((*facts, f"seed {run.config['seed']}"))
+    """Return the name, environment, algorithm, learning rate and seed of a run."""
+    facts = [run.name, run.env_id, run.algorithm]
+    if (config := readable_config(run)) is not None:
+        rate = write_value(config.hyperparameters.get("learning_rate"))
+        facts += [f"learning rate {rate}", f"seed {config.seed}"]
+    return " · ".join(facts)
 
 
 def _note(feed: RunFeed | None) -> str | None:
@@ -117,11 +117,11 @@ def _note(feed: RunFeed | None) -> str | None:
         return feed.live_note
     run: RunRecord = feed.run
     if run.status is RunStatus.RUNNING and feed.frames.newest is None:
-        return "Waiting for the first picture."
+        return "Waiting for the first frame."
     if run.status.is_over and feed.frames.newest is None:
         return (
-            "Press Test to watch it play."
+            "Press Test to evaluate the policy."
             if feed.has_policy
-            else "There is no picture of this run."
+            else "There are no frames of this run."
         )
     return _NOTES.get(run.status)

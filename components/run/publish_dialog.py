@@ -1,44 +1,42 @@
-"""Push a run to the Hugging Face Hub: what goes where, what its page will say, how far it is."""
+"""The dialog that publishes a run on the Hugging Face Hub, and the progress of the upload."""
 
 from nicegui import ui
 
-from app.access.sharing_access import SharingAccess
+from app.access import Access
 from app.sharing.model_card import model_file
-from app.sharing.publishing import Publication, PublicationStatus, Wish
-from components.base.buttons import primary_button, quiet_button
-from components.base.dialogs import answer_to
-from components.base.refusal import Refusal
-from components.base.sizes import file_size
-from storage.errors import LabError
-from storage.records.runs import RunRecord
+from app.sharing.publishing import Publication, PublicationStatus, Publishing, PublishRequest
+from components.base import Refusal, answer_to, file_size, primary_button, quiet_button
+from storage import LabError
+from storage.records import RunRecord
 
 _SAVED = "Token (yours is saved in your profile)"
-_TYPED = "Token with write access, used once and not kept"
+_TYPED = "Token with write access, used once and not stored"
 
 
-async def ask_to_publish(run: RunRecord, sharing: SharingAccess) -> None:
-    """Show what would be uploaded and ask where to, until it is on its way or the dialog closed."""
-    asked = _Form(run, sharing)
-    await asked.draw()
-    await answer_to(asked.dialog)
+async def ask_to_publish(run: RunRecord, access: Access, publishing: Publishing) -> None:
+    """Show what would be uploaded; return when the upload has started or the dialog is closed."""
+    form = _Form(run, access, publishing)
+    await form.draw()
+    await answer_to(form.dialog)
 
 
 class _Form:
-    """Where to, with whose token, and the card as it would be."""
+    """The repository, the token, and a preview of the model card."""
 
-    def __init__(self, run: RunRecord, sharing: SharingAccess) -> None:
+    def __init__(self, run: RunRecord, access: Access, publishing: Publishing) -> None:
         self._run = run
-        self._sharing = sharing
+        self._access = access
+        self._publishing = publishing
         name = model_file(run).removesuffix(".zip")
         with ui.dialog() as self.dialog, ui.card().classes("lab-panel lab-dialog lab-wide"):
             ui.label("Push to the Hugging Face Hub").classes("lab-name")
             self._name = ui.input("Repository", value=name, on_change=self.draw)
             self._name.props("dense outlined hide-bottom-space debounce=400").classes("lab-full")
-            label = _SAVED if sharing.has_saved_token() else _TYPED
+            label = _SAVED if access.saved_token() is not None else _TYPED
             self._token = ui.input(label, password=True).classes("lab-full")
             self._token.props('dense outlined hide-bottom-space autocomplete="off"')
             self._private = ui.checkbox("Private", value=True)
-            self._update = ui.checkbox("It may exist already, and gets a new version", value=False)
+            self._update = ui.checkbox("Update the repository if it exists", value=False)
             ui.label("Model card").classes("lab-label")
             self._card = ui.label().classes("lab-card-preview lab-mono").props('tabindex="0"')
             self._files = ui.label().classes("lab-small")
@@ -48,47 +46,51 @@ class _Form:
                 quiet_button("Cancel", self.dialog.close)
 
     async def draw(self) -> None:
-        """Show the card and the files as they would be uploaded."""
+        """Preview the model card and the files to upload."""
         self._refusal.say("")
         try:
-            parcel, sizes = await self._sharing.preview(self._run.id, self._wish())
+            run = await self._access.visible(self._run.id)
+            upload, sizes = await self._publishing.preview(run, self._request())
         except LabError as error:
             self._refusal.say(str(error))
             return
-        self._card.set_text(parcel.card)
+        self._card.set_text(upload.card)
         known = (f"{n} ({file_size(s)})" if s is not None else n for n, s in sizes.items())
-        hint = "" if "results.json" in sizes else " Test it first, and the card has results."
+        hint = "" if "results.json" in sizes else " Evaluate the run first to include results."
         self._files.set_text(", ".join(["README.md", *known]) + "." + hint)
 
     async def _push(self) -> None:
         self._refusal.say("")
         try:
-            token = (self._token.value or "").strip() or None
-            if token is None and not self._sharing.has_saved_token():
-                self._refusal.say(no_token(has_profile=self._sharing.has_profile))
+            token = (self._token.value or "").strip() or self._access.saved_token()
+            if token is None:
+                has_profile = self._access.principal.user is not None
+                self._refusal.say(missing_token_error(has_profile=has_profile))
                 return
-            await self._sharing.publish(self._run.id, self._wish(), token)
+            run = await self._access.changeable(self._run.id, "run_published")
+            begun = await self._publishing.start(run, self._request(), token)
+            await self._access.note("run_published", run, repo_id=begun.repo_id)
         except LabError as error:
             self._refusal.say(str(error))
             return
         self.dialog.submit(None)
 
-    def _wish(self) -> Wish:
-        return Wish(
+    def _request(self) -> PublishRequest:
+        return PublishRequest(
             repo_id=(self._name.value or "").strip(),
             private=bool(self._private.value),
             update=bool(self._update.value),
         )
 
 
-def no_token(*, has_profile: bool) -> str:
-    """Say how to come by a token."""
-    way = "Type one above, or save one in your profile." if has_profile else "Type one above."
+def missing_token_error(*, has_profile: bool) -> str:
+    """Return the error for a missing token."""
+    way = "Enter one above, or save one in your profile." if has_profile else "Enter one above."
     return f"A Hugging Face token is needed. {way}"
 
 
 class PublicationLine:
-    """How far an upload is, where it went, or why it failed; nothing if there was none."""
+    """The progress, result or error of an upload; hidden if there was none."""
 
     def __init__(self) -> None:
         with ui.element("div").classes("lab-report lab-padded").props('role="status"') as self._box:
@@ -98,27 +100,28 @@ class PublicationLine:
             self._link = ui.link("", "#", new_tab=True)
         self.show(None)
 
-    def show(self, found: Publication | None) -> None:
-        """Show how an upload goes."""
-        self._box.set_visibility(found is not None)
-        if found is None:
+    def show(self, publication: Publication | None) -> None:
+        """Show the state of an upload."""
+        self._box.set_visibility(publication is not None)
+        if publication is None:
             return
-        is_failed = found.status is PublicationStatus.FAILED
-        self._bar.set_visibility(not found.status.is_over)
-        self._bar.set_value(found.progress)
-        self._text.set_text(found.error or found.step or _WORDS[found.status])
+        is_failed = publication.status is PublicationStatus.FAILED
+        self._bar.set_visibility(not publication.status.is_over)
+        self._bar.set_value(publication.progress)
+        text = publication.error or publication.step or _STATUS_TEXTS[publication.status]
+        self._text.set_text(text)
         self._text.classes(
             add="lab-error" if is_failed else "lab-small",
             remove="lab-small" if is_failed else "lab-error",
         )
-        self._link.set_visibility(found.url is not None)
-        if found.url is not None:
-            self._link.set_text(found.url)
-            self._link._props["href"] = found.url
+        self._link.set_visibility(publication.url is not None)
+        if publication.url is not None:
+            self._link.set_text(publication.url)
+            self._link._props["href"] = publication.url
             self._link.update()
 
 
-_WORDS = {
+_STATUS_TEXTS = {
     PublicationStatus.QUEUED: "Waiting to be uploaded ...",
     PublicationStatus.UPLOADING: "Uploading ...",
     PublicationStatus.DONE: "Published at",

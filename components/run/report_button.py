@@ -1,25 +1,22 @@
-"""Make the report of a run in the background, and hand it over in three forms."""
-
-from collections.abc import Awaitable, Callable
+"""The button that creates the report of a run in the background, in three formats."""
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
-from app.analysis.report.content import Report
-from app.analysis.report.gathering import Told
-from app.runs.state.feed import RunFeed
-from storage.errors import RunNotFoundError
+from app.access import Access
+from app.accounts import AccessError
+from app.analysis.report import Reports
+from app.runs.state import RunFeed
+from storage import RunNotFoundError
 
-_FORMS = {"html": "Page", "text": "Text", "json": "JSON"}
-
-Make = Callable[[str, Told], Awaitable[Report]]
+_FORMATS = {"html": "Page", "text": "Text", "json": "JSON"}
 
 
 class ReportButton:
-    """A button, and below it how far the report is and where it lies."""
+    """A button, and below it the progress of the report and the links to it."""
 
-    def __init__(self, *, make: Make) -> None:
-        self._make = make
+    def __init__(self, reports: Reports, access: Access) -> None:
+        self._reports = reports
+        self._access = access
         self._run_id: str | None = None
         self._button = ui.button("Generate report", on_click=self._generate, color=None)
         self._button.props("unelevated").classes("lab-button lab-quiet lab-full")
@@ -31,7 +28,7 @@ class ReportButton:
         self._hide()
 
     def show(self, feed: RunFeed | None) -> None:
-        """Offer the report of the run on stage."""
+        """Enable the button for the shown run."""
         run_id = feed.run.id if feed and not feed.is_deleted else None
         self._button.set_enabled(run_id is not None)
         if run_id != self._run_id:
@@ -46,7 +43,9 @@ class ReportButton:
         self._links.clear()
         self._button.disable()
         try:
-            await self._make(run_id, self._tell)
+            await self._reports.make(
+                await self._access.visible(run_id), on_progress=self._show_progress
+            )
         except (AccessError, RunNotFoundError) as error:
             self._text.set_text(str(error))
             return
@@ -54,18 +53,18 @@ class ReportButton:
             self._button.enable()
             self._bar.set_visibility(False)
         if run_id == self._run_id:
-            self._hand_over(run_id)
+            self._add_links(run_id)
 
-    def _tell(self, share: float, what: str) -> None:
+    def _show_progress(self, share: float, step: str) -> None:
         self._bar.set_value(share)
-        self._text.set_text(f"{what} ...")
+        self._text.set_text(f"{step} ...")
 
-    def _hand_over(self, run_id: str) -> None:
+    def _add_links(self, run_id: str) -> None:
         self._text.set_text("The report is ready.")
         with self._links:
-            for form, label in _FORMS.items():
-                address = f"/api/runs/{run_id}/report?format={form}"
-                ui.link(label, address, new_tab=form != "html")
+            for format_, label in _FORMATS.items():
+                address = f"/api/runs/{run_id}/report?format={format_}"
+                ui.link(label, address, new_tab=format_ != "html")
 
     def _hide(self) -> None:
         self._links.clear()

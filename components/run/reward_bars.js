@@ -1,9 +1,9 @@
-// One bar per episode; a click or the arrow keys show the numbers of one.
-// To make a formatter takes far longer than to use it, and every bar has its words.
+// One bar per episode; a click or the arrow keys show its numbers.
+// Creating a formatter takes far longer than using it, and every bar has a label.
 const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const TIMES = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-const WIDEST_PX = 24;
+const MAX_BAR_PX = 24;
 
 const write = (value) => NUMBERS.format(value);
 
@@ -49,7 +49,7 @@ export default {
     },
     at(event) {
       const box = event.currentTarget.getBoundingClientRect();
-      const index = Math.floor((event.clientX - box.left) / Math.min(WIDEST_PX, box.width / (this.episodes.length || 1)));
+      const index = Math.floor((event.clientX - box.left) / Math.min(MAX_BAR_PX, box.width / (this.episodes.length || 1)));
       return this.episodes[Math.min(this.episodes.length - 1, Math.max(0, index))];
     },
     point(event) { this.pointed = this.at(event)?.[0] ?? null; },

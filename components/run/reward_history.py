@@ -1,19 +1,19 @@
-"""What the last hundred episodes brought, one bar each."""
+"""The rewards of the last 100 episodes, one bar each."""
 
 from collections.abc import Sequence
 
 from nicegui import ui
 
-from app.runs.state.feed import RECENT_EPISODES, Episode, RunFeed
-from components.base.panel import EmptyState
+from app.runs.state import RECENT_EPISODES, Episode, RunFeed
+from components.base import EmptyState
 
 _NOTHING = ("No rewards yet", "Start training to see one bar per episode.")
-_WAITING = ("Waiting for the first episode", "It ends when the agent fails or makes it.")
-_CLEARED = ("The view was cleared", "New episodes appear here, all after a reload.")
+_WAITING = ("Waiting for the first episode", "Its bar appears when the episode ends.")
+_CLEARED = ("View cleared", "New episodes appear here. Reload to show all of them.")
 
 
 class RewardBars:
-    """The last hundred episodes, each with its numbers."""
+    """A bar chart of the last 100 episodes; each bar can show its numbers."""
 
     def __init__(self) -> None:
         self._empty = EmptyState(*_NOTHING)
@@ -22,7 +22,7 @@ class RewardBars:
         self._episodes: Sequence[Episode] = ()
         self._hidden_up_to = 0
         self._drawn_up_to: int | None = None
-        """The last episode that the browser knows of; None: it has to be told of all."""
+        """The last episode that was sent to the browser; None: send all of them."""
 
     def show(self, feed: RunFeed | None) -> None:
         """Show the episodes of a run."""
@@ -45,7 +45,7 @@ class RewardBars:
             self._drawn_up_to = None
 
     def start_over(self) -> None:
-        """Forget what was cleared: another run is shown, or lines were taken back."""
+        """Show all episodes again: another run is shown, or the log was truncated."""
         self._hidden_up_to, self._drawn_up_to = 0, None
 
     @property
@@ -58,7 +58,7 @@ class RewardBars:
 
 
 class _Bars(ui.element, component="reward_bars.js"):
-    """Keeps its episodes in the browser; only new ones are sent."""
+    """Keeps the episodes in the browser; the server sends only new ones."""
 
     def __init__(self, label: str) -> None:
         super().__init__()

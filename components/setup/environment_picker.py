@@ -1,15 +1,15 @@
-"""Choose one environment, of the catalogue or any other that is installed."""
+"""The field to choose an environment from the catalogue, or any other that is installed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from app.catalog.environments.spec import EnvSpec, ObservationKind
-from app.core.errors import InputError
+from app.catalog.environments import EnvSpec, ObservationKind
+from app.core import InputError
 
 
 class EnvironmentPicker:
-    """A list of environment cards that can be searched, exactly one of them chosen."""
+    """A searchable list of environment cards, exactly one of which is chosen."""
 
     def __init__(
         self,
@@ -24,21 +24,21 @@ class EnvironmentPicker:
         self.value = specs[0]
         self._text = ui.input(placeholder="Search", on_change=self._search)
         self._text.props('dense outlined clearable aria-label="Search"').classes("lab-full")
-        self._text.on("keydown.enter", self._take_found)
+        self._text.on("keydown.enter", self._pick_match)
         with (
             ui.element("div")
             .classes("lab-options")
             .props('role="radiogroup" aria-label="Environment"')
-            .on("keydown.down.prevent", lambda: self._move(1))
-            .on("keydown.up.prevent", lambda: self._move(-1))
+            .on("keydown.down.prevent", lambda: self._pick_next(1))
+            .on("keydown.up.prevent", lambda: self._pick_next(-1))
             .mark("environments")
         ) as self._list:
             self._cards = {spec.id: self._card(spec) for spec in specs}
-        with ui.element("div").classes("lab-form") as self._nothing:
-            self._why = ui.label().classes("lab-small")
-            self._use = ui.button("Use this id", on_click=self._use_id, color=None)
-            self._use.props("unelevated").classes("lab-button lab-compact lab-quiet")
-        self._nothing.set_visibility(False)
+        with ui.element("div").classes("lab-form") as self._no_match:
+            self._no_match_text = ui.label().classes("lab-small")
+            self._use_button = ui.button("Use this id", on_click=self._use_id, color=None)
+            self._use_button.props("unelevated").classes("lab-button lab-compact lab-quiet")
+        self._no_match.set_visibility(False)
         self._mark()
 
     def pick(self, spec: EnvSpec) -> None:
@@ -47,8 +47,8 @@ class EnvironmentPicker:
         self._mark()
         self._on_pick(spec)
 
-    def bring_up(self, spec: EnvSpec) -> None:
-        """Choose `spec`, with or without a card so far, and bring its card into sight."""
+    def pick_and_reveal(self, spec: EnvSpec) -> None:
+        """Choose `spec`, add a card if it has none, and scroll to the card."""
         self._add_card(spec)
         self.pick(spec)
         self._cards[spec.id].run_method("scrollIntoView", {"block": "nearest"})
@@ -60,21 +60,21 @@ class EnvironmentPicker:
                 self._cards[spec.id] = self._card(spec)
 
     async def _use_id(self) -> None:
-        """Take an environment that has no card; a worker says what it is like."""
-        self._use.props("loading")
+        """Choose an environment that has no card; a worker describes it."""
+        self._use_button.props("loading")
         try:
             spec = await self._find(self._text.value.strip())
         except InputError as error:
-            self._why.set_text(str(error))
+            self._no_match_text.set_text(str(error))
             return
         finally:
-            self._use.props(remove="loading")
+            self._use_button.props(remove="loading")
         self._add_card(spec)
         self._text.set_value(spec.id)
         self.pick(spec)
 
-    async def _take_found(self) -> None:
-        """Choose the only card in sight, or what was typed if there is none."""
+    async def _pick_match(self) -> None:
+        """Choose the only matching card, or the typed id if no card matches."""
         reachable = self._reachable
         if len(reachable) == 1:
             self.pick(self._specs[reachable[0]])
@@ -84,21 +84,21 @@ class EnvironmentPicker:
     def _search(self) -> None:
         words = (self._text.value or "").lower().split()
         for env_id, card in self._cards.items():
-            known = _searched(self._specs[env_id])
-            card.set_visibility(all(word in known for word in words))
-        self._nothing.set_visibility(not any(card.visible for card in self._cards.values()))
-        self._why.set_text("No card matches. Any installed Gymnasium id can be used.")
+            searchable = _search_text(self._specs[env_id])
+            card.set_visibility(all(word in searchable for word in words))
+        self._no_match.set_visibility(not any(card.visible for card in self._cards.values()))
+        self._no_match_text.set_text("No card matches. Any installed Gymnasium id can be used.")
         self._mark()
 
-    def _move(self, by: int) -> None:
-        """Choose the card before or after the chosen one, and go there."""
+    def _pick_next(self, by: int) -> None:
+        """Choose the card `by` places after the chosen one and focus it."""
         ids = self._reachable
         if not ids:
             return
-        here = ids.index(self.value.id) if self.value.id in ids else -max(by, 0)
-        there = ids[(here + by) % len(ids)]
-        self.pick(self._specs[there])
-        self._cards[there].run_method("focus")
+        current = ids.index(self.value.id) if self.value.id in ids else -max(by, 0)
+        target = ids[(current + by) % len(ids)]
+        self.pick(self._specs[target])
+        self._cards[target].run_method("focus")
 
     @property
     def _reachable(self) -> list[str]:
@@ -109,7 +109,7 @@ class EnvironmentPicker:
         ]
 
     def _mark(self) -> None:
-        """Say which card is chosen; only that one, or else the first in sight, is a tab stop."""
+        """Mark the chosen card; only that one, or else the first visible one, is a tab stop."""
         reachable = self._reachable
         stop = self.value.id if self.value.id in reachable else next(iter(reachable), None)
         for env_id, card in self._cards.items():
@@ -138,9 +138,9 @@ def _picture(spec: EnvSpec) -> None:
 
 
 def _facts(spec: EnvSpec) -> None:
-    """Show what is acted and seen, or how to get the environment."""
+    """Show the action and observation space, or how to install the environment."""
     if spec.install_hint is not None:
-        ui.label("Not installed. Add it with:").classes("lab-small")
+        ui.label("Not installed. Install it with:").classes("lab-small")
         ui.label(spec.install_hint).classes("lab-command")
         return
     with ui.element("div").classes("lab-badges"):
@@ -149,10 +149,10 @@ def _facts(spec: EnvSpec) -> None:
 
 
 def _observation(spec: EnvSpec) -> str:
-    is_picture = spec.observation_kind is ObservationKind.IMAGE
-    sides = spec.observation_shape[:2] if is_picture else spec.observation_shape
+    is_image = spec.observation_kind is ObservationKind.IMAGE
+    sides = spec.observation_shape[:2] if is_image else spec.observation_shape
     return f"{spec.observation_kind}({'x'.join(map(str, sides))})"
 
 
-def _searched(spec: EnvSpec) -> str:
+def _search_text(spec: EnvSpec) -> str:
     return f"{spec.id} {spec.name} {spec.family}".lower()

@@ -1,11 +1,11 @@
-"""Everything the lab knows about an environment."""
+"""The facts about an environment."""
 
 from nicegui import ui
 
-from app.catalog.environments.spec import EnvSpec
-from components.base.metrics import NOT_MEASURED, format_number
+from app.catalog.environments import EnvSpec
+from components.base import NOT_MEASURED, format_number
 
-_MOST_NAMED = 60
+_MAX_NAMES = 60
 
 
 class EnvironmentSheet:
@@ -18,11 +18,11 @@ class EnvironmentSheet:
             _fact("Family", spec.family)
             _fact("Actions", _actions(spec))
             _fact("Observation", _observation(spec))
-            _fact("Reward of a step", _range(*spec.reward_range))
-            _fact("Solved from", format_number(spec.solved_threshold, 1))
+            _fact("Reward per step", _range(*spec.reward_range))
+            _fact("Solved threshold", format_number(spec.solved_threshold, 1))
             _fact("Time limit", _limit(spec.max_episode_steps))
         _names("Actions", _action_names(spec))
-        _names("Observed", _component_names(spec))
+        _names("Components", _component_names(spec))
         _names("Options", tuple(f"{o.name}: {o.description}" for o in spec.options or ()))
 
 
@@ -38,18 +38,18 @@ def _names(title: str, names: tuple[str, ...]) -> None:
         return
     with ui.expansion(title).props("dense dense-toggle").classes("lab-full"):  # noqa: SIM117
         with ui.element("ul").classes("lab-names"):
-            for name in names[:_MOST_NAMED]:
+            for name in names[:_MAX_NAMES]:
                 with ui.element("li"):
                     ui.label(name)
-            if len(names) > _MOST_NAMED:
+            if len(names) > _MAX_NAMES:
                 with ui.element("li"):
-                    ui.label(f"and {len(names) - _MOST_NAMED} more")
+                    ui.label(f"and {len(names) - _MAX_NAMES} more")
 
 
 def _actions(spec: EnvSpec) -> str:
     kind = spec.action_kind.replace("_", " ")
     if spec.n_actions is not None:
-        return f"{kind}, {spec.n_actions} to choose from"
+        return f"{kind}, {spec.n_actions} actions"
     shape = "x".join(map(str, spec.action_shape or ()))
     return f"{kind}, {shape} numbers"
 

@@ -1,4 +1,4 @@
-// What was chosen and typed into a form, kept in this tab until the page is left: a reload brings it back.
+// Keeps the choices and inputs of a form in this tab until the page is left; a reload restores them.
 const STORE = "lab-form";
 const BACK = ["reload", "back_forward"];
 
@@ -9,11 +9,11 @@ export default {
     draft(draft) { sessionStorage.setItem(STORE, JSON.stringify({ address: this.address, draft })); },
   },
   mounted() {
-    // As it was opened: pages change their address while they are looked at.
+    // The address at load time: pages change theirs while they are open.
     this.address = location.pathname + location.search;
-    const kept = this.read();
+    const stored = this.read();
     const isBack = BACK.includes(performance.getEntriesByType("navigation")[0]?.type);
-    if (isBack && kept?.address === this.address) this.$emit("recall", kept.draft);
+    if (isBack && stored?.address === this.address) this.$emit("recall", stored.draft);
     else sessionStorage.removeItem(STORE);
   },
   methods: {

@@ -1,24 +1,24 @@
-"""What was chosen and typed into a form, kept by the browser's tab over a reload."""
+"""Keeps the choices and inputs of a form across a reload."""
 
 from collections.abc import Callable
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from storage.records.runs import JsonObject
+from storage.records import JsonObject
 
 
 class FormMemory(ui.element, component="form_memory.js"):
-    """Keeps a draft in the tab, and hands it over when the same page is loaded again."""
+    """Keeps a draft in the browser's tab and returns it when the same page is reloaded."""
 
     def __init__(self, *, on_recall: Callable[[JsonObject], None]) -> None:
-        """`on_recall` gets what the browser kept, which may be anything."""
+        """`on_recall` receives the draft from the browser, which is untrusted data."""
         super().__init__()
         self._on_recall = on_recall
         self.on("recall", self._recalled)
 
     def keep(self, draft: JsonObject) -> None:
-        """Let the tab keep this instead of what it had."""
+        """Replace the draft that the tab keeps."""
         if draft != self._props.get("draft"):
             self._props["draft"] = draft
             self.update()

@@ -1,28 +1,27 @@
-"""What an address such as `/train?env=CartPole-v1&preset=fast` asks the form for."""
+"""The form values in an address such as `/train?env=CartPole-v1&preset=fast`."""
 
 from dataclasses import dataclass
 from typing import Self
 
-from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.catalog.environments.catalogue import get_environment
-from app.catalog.environments.spec import EnvSpec
-from app.catalog.presets.spec import PresetName
-from app.core.errors import InputError, short
+from app.catalog.algorithms import ALGORITHMS as ALGORITHMS
+from app.catalog.environments import EnvSpec, get_environment
+from app.catalog.presets import PresetName
+from app.core import InputError, shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefill:
-    """Choices to begin with; None leaves one as it is."""
+    """Initial choices of the form; None leaves a field unchanged."""
 
     environment: EnvSpec | None = None
     algorithm: str | None = None
     preset: PresetName | None = None
     problems: tuple[str, ...] = ()
-    """What was asked for and can't be, a sentence each."""
+    """One sentence for each part that could not be applied."""
 
     @classmethod
     def read(cls, env: str, algorithm: str, preset: str) -> Self:
-        """Read the parts of an address; what makes no sense is left out and said."""
+        """Parse the parts of an address; skip invalid ones and add them to `problems`."""
         problems: list[str] = []
         environment = None
         try:
@@ -34,12 +33,12 @@ class Prefill:
             problems.append(str(error))
         algorithms = {known.lower(): known for known in ALGORITHMS}
         if algorithm and algorithm.lower() not in algorithms:
-            problems.append(f"Unknown algorithm {short(algorithm)}. It was left as it is.")
+            problems.append(f"Unknown algorithm {shorten(algorithm)}. The field was not changed.")
         names = {name.value: name for name in PresetName}
         wanted = preset.lower().replace(" ", "_").replace("-", "_")
         if preset and wanted not in names:
             known = ", ".join(names)
-            problems.append(f"Unknown preset {short(preset)}. There are {known}.")
+            problems.append(f"Unknown preset {shorten(preset)}. Choose one of: {known}.")
         return cls(
             environment=environment,
             algorithm=algorithms.get(algorithm.lower()),

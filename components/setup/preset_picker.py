@@ -1,21 +1,19 @@
-"""Choose a preset and see what it was measured to reach."""
+"""The field to choose a preset, with the measured results of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from nicegui import ui
 
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.catalog.environments.catalogue import get_environment
-from app.catalog.presets.catalogue import expectation, presets_for
-from app.catalog.presets.spec import Expectation, Preset, PresetName
-from app.core.errors import InputError
-from components.base.metrics import NOT_MEASURED, format_number
-from components.base.progress import format_seconds
+from app.catalog.algorithms import get_algorithm
+from app.catalog.environments import get_environment
+from app.catalog.presets import Expectation, Preset, PresetName, expectation, presets_for
+from app.core import InputError
+from components.base import NOT_MEASURED, format_number, format_seconds
 
 _CHOICES: tuple[PresetName | None, ...] = (None, *PresetName)
-_MEASURED = "Measured here: mean of 100 episodes after training, processor time of one training."
-_NOTHING = "None of them was measured for this pair, so nothing is promised."
+_MEASURED = "Measured: mean return of 100 episodes after training, CPU time of one training."
+_NO_RESULTS = "Not measured for this environment and algorithm."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class _Row:
 
 
 class PresetPicker:
-    """Fast, Stable, High score, or the algorithm's own defaults, with what they reached."""
+    """Fast, Stable, High score, or the algorithm's defaults, with their measured results."""
 
     def __init__(self, *, on_pick: Callable[[], object]) -> None:
         self._on_pick = on_pick
@@ -37,8 +35,8 @@ class PresetPicker:
             ui.element("div")
             .classes("lab-presets")
             .props('role="radiogroup" aria-label="Preset"')
-            .on("keydown.down.prevent", lambda: self._move(1))
-            .on("keydown.up.prevent", lambda: self._move(-1))
+            .on("keydown.down.prevent", lambda: self._pick_next(1))
+            .on("keydown.up.prevent", lambda: self._pick_next(-1))
             .mark("Preset")
         ):
             self._rows = {name: self._row(name) for name in _CHOICES}
@@ -52,17 +50,17 @@ class PresetPicker:
         self._on_pick()
 
     def preset(self, env_id: str, algorithm: str) -> Preset:
-        """Return the values of the choice for a pair, and show what each of them promises."""
+        """Return the chosen preset for a pair, and show the measured results of all presets."""
         environment, spec = get_environment(env_id), get_algorithm(algorithm)
         try:
             spec.check_fits(environment)
-            known = {name: expectation(environment.id, spec.id, name) for name in PresetName}
+            results = {name: expectation(environment.id, spec.id, name) for name in PresetName}
         except InputError:
-            known = dict.fromkeys(PresetName)
-        for name, found in known.items():
-            self._rows[name].score.set_text(_score(found))
-            self._rows[name].time.set_text(_time(found))
-        self._note.set_text(_MEASURED if any(known.values()) else _NOTHING)
+            results = dict.fromkeys(PresetName)
+        for name, measured in results.items():
+            self._rows[name].score.set_text(_score(measured))
+            self._rows[name].time.set_text(_time(measured))
+        self._note.set_text(_MEASURED if any(results.values()) else _NO_RESULTS)
         if self.value is None:
             return Preset(total_timesteps=environment.default_timesteps)
         return presets_for(environment, spec)[self.value]
@@ -76,10 +74,10 @@ class PresetPicker:
         card.mark(f"preset {label}").on("click", lambda: self.pick(name))
         return _Row(card, score, time)
 
-    def _move(self, by: int) -> None:
-        there = _CHOICES[(_CHOICES.index(self.value) + by) % len(_CHOICES)]
-        self.pick(there)
-        self._rows[there].card.run_method("focus")
+    def _pick_next(self, by: int) -> None:
+        target = _CHOICES[(_CHOICES.index(self.value) + by) % len(_CHOICES)]
+        self.pick(target)
+        self._rows[target].card.run_method("focus")
 
     def _mark(self) -> None:
         for name, row in self._rows.items():
@@ -89,14 +87,14 @@ class PresetPicker:
             )
 
 
-def _score(known: Expectation | None) -> str:
-    """Write the mean over seeds, with their range where they differ."""
-    if known is None:
+def _score(measured: Expectation | None) -> str:
+    """Format the mean over seeds, with their range where they differ."""
+    if measured is None:
         return NOT_MEASURED
-    low, high = min(known.scores), max(known.scores)
-    score = format_number(known.score, 1)
+    low, high = min(measured.scores), max(measured.scores)
+    score = format_number(measured.score, 1)
     return score if low == high else f"{score} ({low:,.0f}..{high:,.0f})"
 
 
-def _time(known: Expectation | None) -> str:
-    return format_seconds(known.seconds if known else None)
+def _time(measured: Expectation | None) -> str:
+    return format_seconds(measured.seconds if measured else None)

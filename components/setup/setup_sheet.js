@@ -1,4 +1,4 @@
-// On a phone the setup is a sheet: opened by a fixed button, closed by Escape, back, or beside it.
+// On a phone the setup is a sheet: a fixed button opens it; Escape, back or a click outside close it.
 const OPEN = "is-setting-up";
 
 export default {

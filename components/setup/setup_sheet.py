@@ -1,4 +1,4 @@
-"""The button that opens the setup where there is no room for it beside the rest."""
+"""The button that opens the setup on narrow screens."""
 
 from nicegui import ui
 

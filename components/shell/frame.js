@@ -1,12 +1,12 @@
-// What every page does by itself, without asking the server: explain, copy, keys, the connection.
+// What every page does without the server: Explain, copy buttons, keyboard shortcuts, connection indicator.
 (() => {
   const root = document.documentElement;
   const YEAR_S = 31536000;
-  const LOST_AFTER_MS = 1200; // a page that is left loses its connection, too
-  const BACK_FOR_MS = 4000;
+  const LOST_AFTER_MS = 1200; // leaving a page closes its connection, too
+  const RECONNECTED_FOR_MS = 4000;
   const SECOND_KEY_WITHIN_MS = 1200;
 
-  // Explain: sentences beside numbers, shown or hidden by one class of the document.
+  // Explain: a class of the document shows or hides the sentences next to numbers.
   const explains = () => root.classList.contains("is-explaining");
   function explain(on) {
     root.classList.toggle("is-explaining", on);
@@ -18,7 +18,7 @@
   }
   if (/(^|; )explain=on/.test(document.cookie)) root.classList.add("is-explaining");
 
-  // Copy: the clipboard needs https or this machine; elsewhere the text is selected instead.
+  // Copy: the clipboard requires https or localhost; elsewhere the text is only selected.
   async function copy(button) {
     const source = button.parentElement.querySelector("[data-copied]");
     getSelection().selectAllChildren(source);
@@ -36,12 +36,12 @@
     if ("help" in button.dataset) help();
   });
 
-  // Keys: each presses a button that is on the page, so that nothing works that couldn't be clicked.
+  // Keys: each presses a visible button, so that it never does what couldn't be clicked.
   const PRESSED = { " ": ["Pause", "Resume"], t: ["Train"], e: ["Test"] };
   const PAGES = { h: "/", t: "/train", r: "/runs", c: "/compare" };
   const TYPING = "input, textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [data-takes-keys]";
   const ACTS_ON_SPACE = "button, a, summary, [role=button], [role=radio], [role=checkbox], [role=tab], video";
-  let gone = 0; // when "g" was pressed
+  let gPressedAt = 0;
 
   const isSeen = (element) => element.checkVisibility?.({ visibilityProperty: true }) ?? !!element.offsetParent;
   function find(names) {
@@ -57,10 +57,10 @@
     field?.focus();
     return !!field;
   }
-  // Returns whether the key meant something here.
+  // Returns whether the key was handled.
   function press(key, target) {
-    const afterG = performance.now() - gone < SECOND_KEY_WITHIN_MS;
-    gone = key === "g" ? performance.now() : 0;
+    const afterG = performance.now() - gPressedAt < SECOND_KEY_WITHIN_MS;
+    gPressedAt = key === "g" ? performance.now() : 0;
     if (afterG && PAGES[key]) { location.href = PAGES[key]; return true; }
     if (key === "?") { help(); return true; }
     if (key === "/") return search();
@@ -77,32 +77,32 @@
     if (press(event.key, event.target)) event.preventDefault();
   });
 
-  // The connection: NiceGUI says when it is lost, in an element of its own that isn't shown.
+  // The connection: NiceGUI shows a loss in its own popup, which theme.css hides.
   function watchConnection() {
     const popup = document.getElementById("popup");
     let waiting = null;
-    const say = (state) => {
+    const show = (state) => {
       root.dataset.connection = state;
       const line = document.querySelector(".lab-connection-text");
-      if (line) line.textContent = { lost: "Connection lost, trying again", back: "Connected again" }[state] ?? "Connected";
+      if (line) line.textContent = { lost: "Connection lost, reconnecting", back: "Reconnected" }[state] ?? "Connected";
     };
-    const isBack = () => {
+    const showReconnected = () => {
       sessionStorage.removeItem("lost");
-      say("back");
-      setTimeout(() => { if (root.dataset.connection === "back") say("on"); }, BACK_FOR_MS);
+      show("back");
+      setTimeout(() => { if (root.dataset.connection === "back") show("on"); }, RECONNECTED_FOR_MS);
     };
     new MutationObserver(() => {
       clearTimeout(waiting);
       if (popup.ariaHidden === "false") {
-        waiting = setTimeout(() => { sessionStorage.setItem("lost", "yes"); say("lost"); }, LOST_AFTER_MS);
-      } else if (root.dataset.connection === "lost") isBack();
+        waiting = setTimeout(() => { sessionStorage.setItem("lost", "yes"); show("lost"); }, LOST_AFTER_MS);
+      } else if (root.dataset.connection === "lost") showReconnected();
     }).observe(popup, { attributes: true, attributeFilter: ["aria-hidden"] });
-    // After a restart of the server the page was loaded anew.
-    if (sessionStorage.getItem("lost")) isBack(); else say("on");
+    // The page was reloaded, after a restart of the server.
+    if (sessionStorage.getItem("lost")) showReconnected(); else show("on");
   }
 
-  addEventListener("load", function begin() {
-    if (!document.querySelector(".lab-header")) { setTimeout(begin, 50); return; }
+  addEventListener("load", function start() {
+    if (!document.querySelector(".lab-header")) { setTimeout(start, 50); return; }
     showExplain();
     watchConnection();
     const keys = document.querySelector(".lab-help [data-keys]");

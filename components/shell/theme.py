@@ -1,11 +1,11 @@
-"""The look of the lab; every value is in theme.css."""
+"""Light and dark theme; all values are in theme.css."""
 
 from enum import StrEnum
 from pathlib import Path
 
 from nicegui import ui
 
-from components.shell.remembered import remember, remembered
+from components.shell.preferences import preference, save_preference
 
 STYLESHEET_URL = "/theme.css"
 STYLESHEET = Path(__file__).with_suffix(".css")
@@ -14,7 +14,7 @@ _COOKIE = "theme"
 
 
 class Theme(StrEnum):
-    """Light by default, dark on request, or as the system has it."""
+    """Light (default), dark, or the setting of the system."""
 
     LIGHT = "light"
     DARK = "dark"
@@ -22,7 +22,7 @@ class Theme(StrEnum):
 
     @property
     def following(self) -> "Theme":
-        """The theme that the switch goes to from this one."""
+        """The next theme of the switch."""
         order = list(Theme)
         return order[(order.index(self) + 1) % len(order)]
 
@@ -31,7 +31,7 @@ _IS_DARK: dict[Theme, bool | None] = {Theme.LIGHT: False, Theme.DARK: True, Them
 
 
 class ThemeSwitch:
-    """A button that goes through the themes; the browser remembers the choice in a cookie."""
+    """A button that cycles through the themes; a cookie stores the choice."""
 
     def __init__(self) -> None:
         self._theme = _chosen()
@@ -39,14 +39,14 @@ class ThemeSwitch:
         self._button = ui.button(self._theme.value, on_click=self._switch, color=None)
         self._button.props("flat no-caps").classes("lab-icon-button")
         with self._button:
-            ui.tooltip("Theme: light, dark or as the system has it")
+            ui.tooltip("Theme: light, dark or system")
         self._show()
 
     def _switch(self) -> None:
         self._theme = self._theme.following
         self._dark_mode.set_value(_IS_DARK[self._theme])
         self._show()
-        remember(_COOKIE, self._theme.value)
+        save_preference(_COOKIE, self._theme.value)
 
     def _show(self) -> None:
         self._button.set_text(self._theme.value)
@@ -54,5 +54,5 @@ class ThemeSwitch:
 
 
 def _chosen() -> Theme:
-    value = remembered(_COOKIE)
+    value = preference(_COOKIE)
     return Theme(value) if value in set(Theme) else Theme.LIGHT

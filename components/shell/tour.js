@@ -1,10 +1,10 @@
-// The quick-start tour: a small guide that points at the real controls and goes on when something was done.
-const NEAR_PX = 6;
-const LOOK_EVERY_MS = 300;
+// The quick-start tour: highlights the real controls and advances when a step is done.
+const MARGIN_PX = 6;
+const CHECK_EVERY_MS = 300;
 
 const isSeen = (element) => element?.checkVisibility?.() ?? !!element?.offsetParent;
-const byText = (wanted) => [...document.querySelectorAll("main button")]
-  .find((button) => button.textContent.trim().toLowerCase() === wanted);
+const byText = (text) => [...document.querySelectorAll("main button")]
+  .find((button) => button.textContent.trim().toLowerCase() === text);
 
 export default {
   template: `
@@ -28,46 +28,46 @@ export default {
       return (this.isFolded ? "Open Setup. " : "") + this.steps[this.step];
     },
   },
-  watch: { picked() { this.look(); }, status() { this.look(); } },
+  watch: { picked() { this.advance(); }, status() { this.advance(); } },
   mounted() {
-    // Seen before anybody stops the click on its way.
-    this.heard = (event) => this.onClick(event.target);
-    document.addEventListener("click", this.heard, true);
-    this.looking = setInterval(() => this.look(), LOOK_EVERY_MS);
-    this.scrolled = () => this.point();
+    // In the capture phase, before other handlers can stop the event.
+    this.listener = (event) => this.onClick(event.target);
+    document.addEventListener("click", this.listener, true);
+    this.checking = setInterval(() => this.advance(), CHECK_EVERY_MS);
+    this.scrolled = () => this.updateRing();
     addEventListener("scroll", this.scrolled, true);
-    this.forget();
+    this.removeFromUrl();
     this.show();
   },
   beforeUnmount() { this.stop(); },
   methods: {
-    wanted() {
+    control() {
       if (this.isOver) return null;
       if (this.step === 0) return [...document.querySelectorAll("[role=radio]")].find((card) => card.textContent.includes(this.env));
       if (this.step === 1) return byText("train");
       if (this.step === 2) return document.querySelector(".lab-stage");
       return byText("test");
     },
-    // On a phone the setup is folded away: first it has to be opened.
+    // On phones the setup is folded and has to be opened first.
     target() {
-      const wanted = this.wanted();
+      const control = this.control();
       const opener = document.querySelector(".lab-sheet-button");
-      this.isFolded = !!wanted && !isSeen(wanted) && isSeen(opener);
-      return this.isFolded ? opener : wanted;
+      this.isFolded = !!control && !isSeen(control) && isSeen(opener);
+      return this.isFolded ? opener : control;
     },
     onClick(clicked) {
-      const wanted = this.wanted();
-      if (!wanted?.contains(clicked)) return;
+      const control = this.control();
+      if (!control?.contains(clicked)) return;
       if (this.step === 0) this.go(1);
-      if (this.step === 3 && !wanted.disabled) this.finish("tested");
+      if (this.step === 3 && !control.disabled) this.finish("tested");
     },
-    look() {
+    advance() {
       if (this.isOver || this.left) return;
       if (this.step < 2 && this.status) this.go(2);
       else if (this.step === 0 && this.picked) this.go(1);
       else if (this.step === 2 && this.status === "over") byText("test") ? this.go(3) : this.finish("trained");
       else if (this.status === "broken") this.finish("broken");
-      this.point();
+      this.updateRing();
     },
     go(step) {
       this.step = step;
@@ -76,18 +76,18 @@ export default {
     },
     show() {
       this.reveal(this.target());
-      this.point();
+      this.updateRing();
     },
     reveal(element) {
       const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
       element?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
     },
-    point() {
+    updateRing() {
       const target = this.target();
       const seen = isSeen(target) ? target.getBoundingClientRect() : null;
       this.box = seen && seen.width ? {
-        left: `${seen.left - NEAR_PX}px`, top: `${seen.top - NEAR_PX}px`,
-        width: `${seen.width + 2 * NEAR_PX}px`, height: `${seen.height + 2 * NEAR_PX}px`,
+        left: `${seen.left - MARGIN_PX}px`, top: `${seen.top - MARGIN_PX}px`,
+        width: `${seen.width + 2 * MARGIN_PX}px`, height: `${seen.height + 2 * MARGIN_PX}px`,
       } : null;
     },
     finish(end) {
@@ -97,13 +97,13 @@ export default {
     },
     leave() { this.left = true; this.stop(); },
     stop() {
-      document.removeEventListener("click", this.heard, true);
+      document.removeEventListener("click", this.listener, true);
       removeEventListener("scroll", this.scrolled, true);
-      clearInterval(this.looking);
+      clearInterval(this.checking);
       this.box = null;
     },
-    // A reload doesn't bring it back; only its link does.
-    forget() {
+    // A reload doesn't restart the tour; only its link does.
+    removeFromUrl() {
       const address = new URL(location.href);
       address.searchParams.delete("tour");
       history.replaceState(history.state, "", address);

@@ -1,22 +1,21 @@
-"""What the lab says to somebody who is here for the first time."""
+"""The welcome panel for a first visit."""
 
 from collections.abc import Callable
 
 from nicegui import ui
 
-from components.base.buttons import quiet_button
-from components.base.panel import panel
+from components.base import panel, quiet_button
 
-_POSSIBLE = (
+_FEATURES = (
     ("Train", "Pick an environment and an algorithm, or a preset with a known score."),
-    ("Watch", "See the newest policy play while it learns, with its rewards and curves."),
-    ("Steer", "Pause, resume, or change the learning rate while it trains."),
+    ("Watch", "See the newest policy act during training, with its rewards and curves."),
+    ("Control", "Pause, resume, or change the learning rate during training."),
     ("Keep", "Every run is stored. Its model is a plain Stable-Baselines3 file."),
 )
 
 
 class Welcome:
-    """An overview, the way into the tour, and the offer to have things explained."""
+    """An overview with buttons to take the tour and to switch Explain on."""
 
     def __init__(self, *, on_hide: Callable[[], None]) -> None:
         with (
@@ -29,20 +28,20 @@ class Welcome:
             with ui.element("h1").classes("lab-title"):
                 ui.label("Train an agent and watch it learn")
             ui.label(
-                "Reinforcement learning means to learn by trying: an agent acts, gets rewards, "
-                "and does more of what paid off. Here you can watch it happen."
+                "In reinforcement learning, an agent acts in an environment, receives rewards, and "
+                "learns which actions bring more of them."
             ).classes("lab-prose")
             _overview()
             _first_steps()
 
     def set_visibility(self, visible: bool) -> None:
-        """Show or hide it."""
+        """Show or hide the panel."""
         self._box.set_visibility(visible)
 
 
 def _overview() -> None:
     with ui.element("dl").classes("lab-overview"):
-        for title, sentence in _POSSIBLE:
+        for title, sentence in _FEATURES:
             with ui.element("div"):
                 with ui.element("dt").classes("lab-label"):
                     ui.label(title)
@@ -59,6 +58,6 @@ def _first_steps() -> None:
         with explain.classes("lab-button lab-link lab-quiet"):
             ui.label("Explain every number")
     ui.label(
-        "The tour takes four steps and under a minute: it ends with a trained CartPole. Explain "
-        "adds a sentence to every number; the switch is in the header."
+        "The tour has four steps, takes less than a minute and ends with a trained CartPole agent. "
+        "Explain adds a sentence to every number; its switch is in the header."
     ).classes("lab-small lab-prose")

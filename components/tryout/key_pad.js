@@ -1,7 +1,7 @@
-// Keys, the same as buttons for fingers, and sliders: says what is held whenever that changes.
+// Keys, the same keys as touch buttons, and sliders; emits the held state whenever it changes.
 const CAPTIONS = { ArrowLeft: "\u2190", ArrowRight: "\u2192", ArrowUp: "\u2191", ArrowDown: "\u2193", " ": "space" };
 const REPEAT_MS = 150;
-const TYPED_INTO = "input, textarea, select, [contenteditable], [role=slider], [role=listbox], [role=combobox], [role=menu]";
+const TAKES_TYPING = "input, textarea, select, [contenteditable], [role=slider], [role=listbox], [role=combobox], [role=menu]";
 
 export default {
   template: `
@@ -20,7 +20,7 @@ export default {
         <label v-for="(axis, i) in axes" class="lab-axis">
           <span>{{ axis.label }}</span><span class="lab-mono" aria-hidden="true">{{ value(i).toFixed(2) }}</span>
           <input type="range" :min="axis.low" :max="axis.high" :step="axis.step" :value="value(i)" :disabled="off"
-              :aria-label="axis.label" @input="move(i, $event)" @change="let_go(i)">
+              :aria-label="axis.label" @input="move(i, $event)" @change="releaseSlider(i)">
         </label>
       </div>
     </div>`,
@@ -42,7 +42,7 @@ export default {
     this.onDown = (event) => this.down(event);
     this.onUp = (event) => this.release(this.name(event));
     this.onBlur = () => this.release_all();
-    // Before anybody else hears of it: while one plays, these keys have no other meaning.
+    // In the capture phase, so that these keys do nothing else while the user plays.
     window.addEventListener("keydown", this.onDown, true);
     window.addEventListener("keyup", this.onUp);
     window.addEventListener("blur", this.onBlur);
@@ -53,7 +53,7 @@ export default {
     window.removeEventListener("blur", this.onBlur);
   },
   methods: {
-    // Otherwise the button that began the game would have Space and Enter.
+    // Otherwise the button that started the game would receive Space and Enter.
     take_focus() { this.$el.focus({ preventScroll: true }); },
     caption(key) { return CAPTIONS[key] ?? key; },
     place(key) { return key.startsWith("Arrow") ? "is-" + key.slice(5).toLowerCase() : ""; },
@@ -63,19 +63,19 @@ export default {
       if (!this.listens || event.ctrlKey || event.metaKey || event.altKey) return;
       const name = this.name(event);
       const control = event.target.closest?.("button, a, summary");
-      if (event.target.closest?.(TYPED_INTO)) return;
-      // Space and Enter belong to a button that has the focus, unless it is one of these keys.
+      if (event.target.closest?.(TAKES_TYPING)) return;
+      // Space and Enter press the focused button, unless it is one of these keys.
       if ((name === " " || name === "Enter") && control && !this.$el.contains(control)) return;
       if (name === "Enter" && !event.repeat) this.$emit("again");
       if (!this.keys.some((key) => key.key === name)) return;
-      // Neither the page scrolls nor a browser's shortcut fires while one plays.
+      // Neither scroll the page nor trigger browser shortcuts during play.
       event.preventDefault();
       if (this.off) return;
       if (!event.repeat) this.press(name);
       else if (this.repeats) this.repeat(name);
     },
     repeat(name) {
-      if (performance.now() - (this.said ?? 0) >= REPEAT_MS) this.say(name);
+      if (performance.now() - (this.reportedAt ?? 0) >= REPEAT_MS) this.report(true);
     },
     pointed(name, event) {
       if (this.off) return;
@@ -85,32 +85,32 @@ export default {
     press(name) {
       if (this.pressed.includes(name)) return;
       this.pressed.push(name);
-      this.say(name);
+      this.report(true);
     },
     release(name) {
       if (!this.pressed.includes(name)) return;
       this.pressed = this.pressed.filter((held) => held !== name);
-      this.say(null);
+      this.report(false);
     },
     release_all() {
       if (!this.pressed.length) return;
       this.pressed = [];
-      this.say(null);
+      this.report(false);
     },
     move(i, event) {
       this.moved = { ...this.moved, [i]: Number(event.target.value) };
-      this.say("axis");
+      this.report(true);
     },
-    // A stick that nobody holds goes back by itself; one that is set for a step stays.
-    let_go(i) {
+    // Released sliders return to rest in play mode; in step mode they stay.
+    releaseSlider(i) {
       if (!this.springs) return;
       const { [i]: _, ...rest } = this.moved;
       this.moved = rest;
-      this.say(null);
+      this.report(false);
     },
-    say(fresh) {
-      this.said = performance.now();
-      this.$emit("held", { pressed: [...this.pressed], moved: { ...this.moved }, fresh });
+    report(isPress) {
+      this.reportedAt = performance.now();
+      this.$emit("held", { pressed: [...this.pressed], moved: { ...this.moved }, isPress });
     },
   },
 };

@@ -1,4 +1,4 @@
-"""Keys to play with, on the keyboard and on the screen."""
+"""Controls to play with: keyboard keys, touch buttons and sliders."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from typing import Any
 
 from nicegui import events, ui
 
-from app.catalog.environments.key_maps import Key, resting
+from app.catalog.environments import Key, neutral_value
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is held down or moved right now."""
+    """The keys and sliders that are held."""
 
     pressed: tuple[str, ...]
-    """The newest last."""
+    """Held keys, the newest last."""
     moved: dict[int, float]
-    """Which sliders aren't at rest, and where they are."""
-    fresh: bool
-    """Whether something was pressed, rather than let go."""
+    """Values of the sliders that aren't at rest, by index."""
+    is_press: bool
+    """Whether the change was a press rather than a release."""
 
 
 class KeyPad(ui.element, component="key_pad.js"):
-    """Says what is held whenever that changes; `on_again` when Enter is pressed."""
+    """Calls `on_held` whenever the held state changes, and `on_again` on Enter."""
 
     def __init__(
         self, *, on_held: Callable[[Held], Any], on_again: Callable[[], Any] | None = None
@@ -42,7 +42,7 @@ class KeyPad(ui.element, component="key_pad.js"):
         springs: bool = True,
         repeats: bool = False,
     ) -> None:
-        """Offer these keys, and a slider for each axis: its name, its least and its most."""
+        """Show these keys, and a slider for each axis: its label, minimum and maximum."""
         self._props.update(
             keys=[{"key": key.key, "label": key.label} for key in keys],
             axes=[_axis(*axis, whole=whole) for axis in axes],
@@ -52,11 +52,11 @@ class KeyPad(ui.element, component="key_pad.js"):
         self.update()
 
     def take_focus(self) -> None:
-        """Have the keyboard."""
+        """Take the keyboard focus."""
         self.run_method("take_focus")
 
     def listen(self, *, on: bool, off: bool) -> None:
-        """Hear the keyboard or not; with `off` nothing can be pressed at all."""
+        """Set whether to listen to the keyboard; `off` disables all controls."""
         if (self._props["listens"], self._props["off"]) != (on, off):
             self._props.update(listens=on, off=off)
             self.update()
@@ -64,13 +64,19 @@ class KeyPad(ui.element, component="key_pad.js"):
 
 def _axis(label: str, low: float, high: float, *, whole: bool) -> dict[str, Any]:
     step = 1 if whole else round((high - low) / 100, 6) or 0.01
-    return {"label": label, "low": low, "high": high, "rest": resting(low, high), "step": step}
+    return {
+        "label": label,
+        "low": low,
+        "high": high,
+        "rest": neutral_value(low, high),
+        "step": step,
+    }
 
 
 def _read(event: events.GenericEventArguments) -> Held:
-    said: dict[str, Any] = event.args
+    args: dict[str, Any] = event.args
     return Held(
-        pressed=tuple(str(key) for key in said["pressed"][:16]),
-        moved={int(axis): float(value) for axis, value in said["moved"].items()},
-        fresh=bool(said["fresh"]),
+        pressed=tuple(str(key) for key in args["pressed"][:16]),
+        moved={int(axis): float(value) for axis, value in args["moved"].items()},
+        is_press=bool(args["isPress"]),
     )

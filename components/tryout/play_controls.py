@@ -1,22 +1,20 @@
-"""What one plays an environment with: keys, buttons, sliders, a speed."""
+"""Controls to play an environment: keys, buttons, sliders, speed."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from nicegui import ui
 
-from app.authoring.tryouts.actions import ActionSpace
-from app.authoring.tryouts.tryout import SPEEDS, Tryout
-from app.catalog.environments.key_maps import Action, KeyMap
-from app.catalog.environments.spec import ActionKind, EnvSpec
-from components.base.buttons import compact_button, mark_pressed
+from app.authoring.tryouts import SPEEDS, ActionSpace, Tryout
+from app.catalog.environments import Action, ActionKind, EnvSpec, KeyMap
+from components.base import compact_button, mark_pressed
 from components.tryout.key_pad import Held, KeyPad
 
-_SPEED_WORDS = {1.0: "own speed", 0.5: "half", 0.25: "quarter"}
+_SPEED_WORDS = {1.0: "normal speed", 0.5: "half", 0.25: "quarter"}
 
 
 class PlayControls:
-    """Turns what is held into actions, and asks for what can be done with a game."""
+    """Turns held keys into actions; buttons to restart, save and set the speed."""
 
     def __init__(
         self,
@@ -25,10 +23,10 @@ class PlayControls:
         *,
         on_hold: Callable[[tuple[Action, ...], bool], Awaitable[None]],
         on_again: Callable[[], Awaitable[None]],
-        on_keep: Callable[[], Awaitable[None]],
+        on_save: Callable[[], Awaitable[None]],
         on_speed: Callable[[float], Awaitable[None]],
     ) -> None:
-        """Show them; `on_hold` also hears whether something was pressed rather than let go."""
+        """`on_hold` also gets whether a key was pressed rather than released."""
         self._spec = spec
         self._keys = keys
         self._on_hold = on_hold
@@ -37,7 +35,7 @@ class PlayControls:
             self._pad = KeyPad(on_held=self._held, on_again=on_again)
             with ui.element("div").classes("lab-actions"):
                 compact_button("Play again", on_again)
-                self._keep = compact_button("Keep as demonstration", on_keep)
+                self._save_button = compact_button("Save as demonstration", on_save)
             with ui.element("div").classes("lab-actions") as speeds:
                 ui.label("Speed").classes("lab-label")
                 self._speeds = {
@@ -47,7 +45,7 @@ class PlayControls:
         speeds.props('role="group" aria-label="Speed"').set_visibility(keys.is_live)
 
     def offer(self, space: ActionSpace) -> None:
-        """Offer the keys, and a slider for each number of an action."""
+        """Show the keys, and a slider for each component of an action."""
         self._space = space
         self._pad.offer(
             self._keys.keys,
@@ -56,27 +54,27 @@ class PlayControls:
             repeats=not self._keys.is_live,
         )
 
-    def show(self, tryout: Tryout | None, *, is_kept: bool) -> None:
-        """Show them for a game, or hide them."""
+    def show(self, tryout: Tryout | None, *, is_saved: bool) -> None:
+        """Show the controls for a tryout, or hide them for None."""
         self._box.set_visibility(tryout is not None)
         self._pad.listen(on=tryout is not None, off=tryout is None or tryout.is_over)
         if tryout is None:
             return
-        self._keep.set_enabled(tryout.is_over and not is_kept)
+        self._save_button.set_enabled(tryout.is_over and not is_saved)
         for speed, button in self._speeds.items():
             mark_pressed(button, on=tryout.speed == speed)
 
     def take_focus(self) -> None:
-        """Let the keyboard play."""
+        """Give the keyboard focus to the keys."""
         self._pad.take_focus()
 
     async def _held(self, held: Held) -> None:
         if self._space is None:
             return
-        wanted: tuple[Action, ...]
+        actions: tuple[Action, ...]
         if self._space.is_choice:
-            wanted = self._keys.choose(held.pressed)
+            actions = self._keys.choose(held.pressed)
         else:
-            wanted = (self._keys.steer(held.pressed, held.moved, self._space.reach),)
-        if wanted:
-            await self._on_hold(wanted, held.fresh)
+            actions = (self._keys.steer(held.pressed, held.moved, self._space.reach),)
+        if actions:
+            await self._on_hold(actions, held.is_press)

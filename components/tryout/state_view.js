@@ -1,4 +1,4 @@
-// What an environment says of itself: numbers with their bounds, the reward, and how the episode stands.
+// The state of an environment: observation with bounds, reward, return, and whether the episode is over.
 export default {
   template: `
     <div class="lab-state-view">
@@ -34,7 +34,7 @@ export default {
       <dl class="lab-info" v-if="now && Object.keys(now.info).length" aria-label="Info">
         <template v-for="(value, name) in now.info"><dt>{{ name }}</dt><dd>{{ typeof value === "number" ? number(value) : value }}</dd></template>
       </dl>
-      <p class="lab-small lab-state-note" v-else-if="now">The environment tells nothing else (info is empty).</p>
+      <p class="lab-small lab-state-note" v-else-if="now">info is empty.</p>
     </div>`,
   props: { components: Array, unseen: String },
   data: () => ({ now: null, spoken: "", seen: [] }),
@@ -49,7 +49,7 @@ export default {
       if (now.spoken) this.spoken = now.spoken;
     },
     bounded(component) { return component.low !== null && component.high !== null; },
-    // Where there are no bounds, what was seen so far has to do.
+    // Without bounds, the range of values seen so far is used.
     bounds(component, i) {
       if (this.bounded(component)) return [component.low, component.high];
       const seen = this.seen[i];
@@ -70,7 +70,7 @@ export default {
       return bounds ? this.number(bounds[which]) : "";
     },
     range(component, i) {
-      return this.bounded(component) ? "from its least to its most" : "unbounded: from the least to the most seen so far";
+      return this.bounded(component) ? "from its lower to its upper bound" : "unbounded: from the lowest to the highest value so far";
     },
     number(value) {
       if (value === null || value === undefined) return "-";

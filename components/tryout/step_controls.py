@@ -1,30 +1,28 @@
-"""Buttons to go through an episode step by step."""
+"""Controls to step through an episode."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from nicegui import ui
 
-from app.authoring.tryouts.actions import ActionSpace
-from app.authoring.tryouts.tryout import Tryout
-from app.catalog.environments.key_maps import resting
-from app.catalog.environments.spec import ActionKind, EnvSpec
-from components.base.buttons import compact_button
-from components.base.hyperparameter_field import read_whole
+from app.authoring.tryouts import ActionSpace, Tryout
+from app.catalog.environments import ActionKind, EnvSpec, neutral_value
+from app.core import read_whole
+from components.base import compact_button
 from components.tryout.key_pad import Held, KeyPad
 
-_MOST_BUTTONS = 40
+_MAX_BUTTONS = 40
 
 
 class OnReset(Protocol):
-    """Begins an episode: with this seed, with the same one, or with any other."""
+    """Starts an episode with the given seed, the same one, or (None) a new one."""
 
     def __call__(self, seed: int | None, *, same: bool = False) -> Awaitable[None]:
-        """Begin it."""
+        """Start the episode."""
 
 
 class StepControls:
-    """One button per action, or a slider per number; back and reset."""
+    """A button per action or a slider per component, and buttons to go back and reset."""
 
     def __init__(
         self,
@@ -42,7 +40,7 @@ class StepControls:
         with ui.element("div").classes("lab-tryout-part") as self._box:
             self._actions = ui.element("div").classes("lab-actions")
             self._actions.props('role="group" aria-label="Actions"')
-            self._sliders = KeyPad(on_held=self._slid)
+            self._sliders = KeyPad(on_held=self._sliders_moved)
             with ui.element("div").classes("lab-actions"):
                 self._random = compact_button("Random", lambda: on_step(None))
                 self._back = compact_button("Back", on_back)
@@ -55,14 +53,14 @@ class StepControls:
         self._choices: list[ui.button] = []
 
     def offer(self, space: ActionSpace) -> None:
-        """Offer what can be done."""
+        """Show the controls for an action space."""
         self._space, self._moved = space, {}
         self._actions.clear()
         self._choices = []
         with self._actions:
             if not space.is_choice:
                 self._choices = [compact_button("Take a step", self._step_as_set)]
-            elif (count := int(space.highs[0] or 0) + 1) <= _MOST_BUTTONS:
+            elif (count := int(space.highs[0] or 0) + 1) <= _MAX_BUTTONS:
                 self._choices = [self._choice(action) for action in range(count)]
             else:
                 self._number = ui.input("Action").props("dense outlined").classes("lab-tiny")
@@ -70,7 +68,7 @@ class StepControls:
         self._offer_sliders(space)
 
     def show(self, tryout: Tryout | None) -> None:
-        """Show them for a tryout that goes step by step, or hide them."""
+        """Show the controls for a tryout in step mode, or hide them for None."""
         self._box.set_visibility(tryout is not None)
         if tryout is None:
             return
@@ -93,13 +91,13 @@ class StepControls:
         self._sliders.offer((), space.axes(self._spec), whole=is_whole, springs=False)
         self._sliders.listen(on=False, off=False)
 
-    def _slid(self, held: Held) -> None:
+    def _sliders_moved(self, held: Held) -> None:
         self._moved = held.moved
 
     async def _step_as_set(self) -> None:
         assert self._space is not None
         reach = enumerate(self._space.reach)
-        await self._on_step([self._moved.get(i, resting(*bounds)) for i, bounds in reach])
+        await self._on_step([self._moved.get(i, neutral_value(*bounds)) for i, bounds in reach])
 
     async def _step_as_typed(self) -> None:
         await self._on_step(read_whole(self._number.value or ""))

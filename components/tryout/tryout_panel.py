@@ -1,4 +1,4 @@
-"""Try an environment out: watch a random agent, go step by step, or play."""
+"""Try out an environment: watch a random agent, step, or play."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -7,50 +7,51 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from app.accounts.errors import AccessError
-from app.authoring.tryouts.personal_tryouts import PersonalTryouts
-from app.authoring.tryouts.tryout import Tryout, any_seed
-from app.catalog.environments.key_maps import Action, key_map
-from app.catalog.environments.spec import EnvSpec
-from app.protocol import messages
-from app.protocol.commands import TryoutMode
-from components.base.buttons import compact_button, mark_pressed
-from components.run.frame_stream import FrameStream
+from app.accounts import AccessError, Principal
+from app.authoring.tryouts import Demonstrations, Tryout, Tryouts, any_seed
+from app.catalog.environments import Action, EnvSpec, key_map
+from app.protocol import TryoutMode, messages
+from components.base import compact_button, mark_pressed
+from components.run import FrameStream
 from components.tryout.play_controls import PlayControls
 from components.tryout.step_controls import StepControls
-from storage.errors import LabError
+from storage import LabError
 
 _MODES: dict[TryoutMode, str] = {"random": "Watch", "step": "Step", "play": "Play"}
 
 
 class TryoutPanel:
-    """The stage and its controls, for one environment."""
+    """Frames and controls of one environment."""
 
     def __init__(
         self,
         spec: EnvSpec,
-        mine: PersonalTryouts,
+        principal: Principal,
+        tryouts: Tryouts,
+        demonstrations: Demonstrations,
         *,
-        on_moment: Callable[[Tryout, messages.Happened], None],
-        on_kept: Callable[[], Awaitable[None]],
+        on_state: Callable[[Tryout, messages.Happened], None],
+        on_saved: Callable[[], Awaitable[None]],
     ) -> None:
         self._spec = spec
-        self._mine = mine
-        self._on_moment = on_moment
-        self._on_kept = on_kept
+        self._principal = principal
+        self._tryouts = tryouts
+        self._demonstrations = demonstrations
+        self._on_state = on_state
+        self._on_saved = on_saved
         self._keys = key_map(spec)
         self._tryout: Tryout | None = None
         self._mode: TryoutMode = "random"
         self._is_starting = self._is_stepping = self._is_left = False
-        self._has_begun = self._is_kept = False
-        self._stage = FrameStream()
+        self._has_begun = self._is_saved = False
+        self._frames = FrameStream()
         with ui.element("div").classes("lab-tryout"):
             self._make_controls()
         client = ui.context.client
         client.on_disconnect(lambda: self._leave(gone=True))
         client.on_connect(lambda: self._leave(gone=False))
         client.on_delete(self._end)
-        self._say("")
+        self._show_problem("")
         self._refresh()
 
     def _make_controls(self) -> None:
@@ -60,10 +61,10 @@ class TryoutPanel:
                 for mode, name in _MODES.items()
             }
         for button in self._modes.values():
-            button.set_enabled(self._mine.visitor.may_work)
+            button.set_enabled(self._principal.may_work)
         self._hint = ui.label().classes("lab-small")
-        with ui.element("div").classes("lab-actions") as self._trouble:
-            self._why = ui.label().classes("lab-error").props('role="alert"')
+        with ui.element("div").classes("lab-actions") as self._problem_box:
+            self._problem = ui.label().classes("lab-error").props('role="alert"')
             self._again = compact_button("Start again", self._start)
         with ui.element("div").classes("lab-actions") as self._watching:
             compact_button("New episode", lambda: self._reset(None))
@@ -75,19 +76,19 @@ class TryoutPanel:
             self._keys,
             on_hold=self._hold,
             on_again=self._play_again,
-            on_keep=self._keep,
+            on_save=self._save,
             on_speed=self._set_speed,
         )
 
     async def _choose(self, mode: TryoutMode) -> None:
-        """Let somebody else act, in the same episode; a game begins anew."""
+        """Change the mode within the same episode; play mode starts a new one."""
         if self._is_starting:
             return
         self._mode = mode
-        if self._tryout is None or self._tryout.why_ended:
+        if self._tryout is None or self._tryout.end_reason:
             await self._start()
-        elif (tryout := self._mine_now()) is not None:
-            await self._try(tryout.conduct(mode=mode))
+        elif (tryout := self._current()) is not None:
+            await self._try(tryout.configure(mode=mode))
             if mode == "play":
                 await self._reset(None)
         self._refresh()
@@ -97,18 +98,20 @@ class TryoutPanel:
             return
         self._is_starting, self._tryout = True, None
         self._refresh()
-        started = await self._try(self._mine.start(self._spec.id, self._mode))
+        started = await self._try(
+            self._tryouts.start(self._principal, self._spec.id, mode=self._mode)
+        )
         self._is_starting = False
         if started is not None:
-            await self._take_up(started)
+            await self._follow(started)
         self._refresh()
 
-    async def _take_up(self, started: Tryout) -> None:
+    async def _follow(self, started: Tryout) -> None:
         self._tryout = started
         if self._is_left:
             await self._end()
             return
-        self._has_begun = self._is_kept = False
+        self._has_begun = self._is_saved = False
         self._steps.offer(started.space)
         self._game.offer(started.space)
         started.happened.subscribe(self._happened)
@@ -118,7 +121,7 @@ class TryoutPanel:
             self._game.take_focus()
 
     async def _step(self, action: object) -> None:
-        if self._is_stepping or (tryout := self._mine_now()) is None:
+        if self._is_stepping or (tryout := self._current()) is None:
             return
         self._is_stepping = True
         try:
@@ -127,17 +130,19 @@ class TryoutPanel:
             self._is_stepping = False
 
     async def _back(self) -> None:
-        if (tryout := self._mine_now()) is None:
+        if (tryout := self._current()) is None:
             return
         now = await self._try(tryout.back())
         if now is not None and not now.is_exact:
-            self._say("This environment doesn't repeat itself exactly: it is somewhere near.")
+            self._show_problem(
+                "This environment is not deterministic: the state is restored only approximately."
+            )
 
     async def _reset(self, seed: int | None, *, same: bool = False) -> None:
-        """Begin an episode with this seed, the same one, or any other."""
-        if (tryout := self._mine_now()) is None:
+        """Start an episode with this seed, the same one, or (None) a new one."""
+        if (tryout := self._current()) is None:
             return
-        self._has_begun = self._is_kept = False
+        self._has_begun = self._is_saved = False
         other = any_seed() if seed is None else seed
         await self._try(tryout.reset(None if same else other))
         self._refresh()
@@ -149,52 +154,54 @@ class TryoutPanel:
             await self._reset(None)
 
     async def _hold(self, actions: tuple[Action, ...], is_pressed: bool) -> None:
-        """Do it from now on where the world goes on by itself, else once."""
-        tryout = self._mine_now()
+        """Hold the action if the environment runs in real time; otherwise take one step."""
+        tryout = self._current()
         if tryout is None or tryout.mode != "play" or tryout.is_over:
             return
-        begins = is_pressed and not self._has_begun
+        starts = is_pressed and not self._has_begun
         self._has_begun = self._has_begun or is_pressed
         if self._keys.is_live:
             tryout.hold(actions, begins=is_pressed)
         elif is_pressed:
             await self._step(actions[0])
-        if begins:
+        if starts:
             self._refresh()
 
     async def _set_speed(self, speed: float) -> None:
-        if (tryout := self._mine_now()) is not None:
-            await self._try(tryout.conduct(speed=speed))
+        if (tryout := self._current()) is not None:
+            await self._try(tryout.configure(speed=speed))
             await self._reset(None)
 
-    async def _keep(self) -> None:
-        if (tryout := self._mine_now()) is not None and await self._try(self._mine.keep(tryout.id)):
-            self._is_kept = True
+    async def _save(self) -> None:
+        if (tryout := self._current()) is None:
+            return
+        if await self._try(self._demonstrations.save(self._principal, tryout)):
+            self._is_saved = True
             self._refresh()
-            await self._on_kept()
+            await self._on_saved()
 
     def _happened(self, now: messages.Happened) -> None:
         if self._tryout is None:
             return
-        self._on_moment(self._tryout, now)
+        self._on_state(self._tryout, now)
         if self._mode == "step" or not now.step or now.terminated or now.truncated:
             self._refresh()
 
     def _ended(self, why: str) -> None:
-        self._say(why)
+        self._show_problem(why)
         self._refresh()
 
     def _refresh(self) -> None:
-        """Show what can be done now."""
-        tryout = self._tryout if self._tryout and not self._tryout.why_ended else None
+        """Update controls, hint and frames."""
+        tryout = self._tryout if self._tryout and not self._tryout.end_reason else None
         for mode, button in self._modes.items():
             mark_pressed(button, on=tryout is not None and mode == self._mode)
         self._hint.set_text(self._hint_words(tryout))
         self._watching.set_visibility(tryout is not None and self._mode == "random")
         self._steps.show(tryout if self._mode == "step" else None)
-        self._game.show(tryout if self._mode == "play" else None, is_kept=self._is_kept)
+        self._game.show(tryout if self._mode == "play" else None, is_saved=self._is_saved)
         still = f"/api/environments/{quote(self._spec.id)}/preview.png"
-        self._stage.show(
+        self._frames.show(
             url=f"/api/previews/{tryout.id}/frames" if tryout and tryout.draws else None,
             still=still if self._spec.renders else None,
             note=self._note(tryout),
@@ -202,63 +209,63 @@ class TryoutPanel:
         )
 
     def _hint_words(self, tryout: Tryout | None) -> str:
-        if not self._mine.visitor.may_work:
-            return "Viewers may only look. An administrator can make you a member."
+        if not self._principal.may_work:
+            return "Viewers have read-only access. An administrator can make you a member."
         if tryout is None:
             return "Watch a random agent, go step by step, or play it yourself."
         if self._mode == "random":
-            return "A random agent acts. Press Step to go on yourself from where it is."
+            return "A random agent acts. Press Step to continue by hand from the current state."
         if self._mode == "step":
-            return "Every action is one step; Back takes the last one back."
+            return "Each action is one step; Back undoes the last one."
         if self._keys.is_live:
             held = "keys or buttons" if tryout.space.is_choice else "keys, buttons or sliders"
-            return f"Hold {held}. {self._keys.idle_words}".rstrip()
-        return "Every key or button is one step; the world waits for you."
+            return f"Hold {held}. {self._keys.idle_description}".rstrip()
+        return "Each key or button is one step; the environment waits for your input."
 
     def _note(self, tryout: Tryout | None) -> str | None:
         if self._is_starting:
-            return "Getting the environment ready."
+            return "Starting the environment."
         if not (tryout.draws if tryout else self._spec.renders):
-            return "This environment can't be drawn. Its state tells where it is."
+            return "This environment can't be rendered. See its state instead."
         if tryout is None or self._mode == "random":
             return None
         if tryout.is_over and self._mode == "play":
             return f"The episode is over: {tryout.now.return_:+.2f}. Enter plays again."
         if tryout.is_over:
             return "The episode is over. Reset it, or go back."
-        return "Press a key to begin." if self._mode == "play" and not self._has_begun else None
+        return "Press a key to start." if self._mode == "play" and not self._has_begun else None
 
-    def _mine_now(self) -> Tryout | None:
-        """Return the tryout if it goes on and is still the visitor's; else say why not."""
+    def _current(self) -> Tryout | None:
+        """Return the tryout if it is open and belongs to the user; otherwise show why not."""
         if self._tryout is None:
             return None
         try:
-            return self._mine.get(self._tryout.id)
+            return self._tryouts.get(self._principal, self._tryout.id)
         except AccessError as error:
-            self._say(str(error))
+            self._show_problem(str(error))
             return None
 
     async def _try(self, work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever it returns
-        """Return what `work` returns, or say why it didn't and return None."""
-        self._say("")
+        """Return the result of `work`, or show its error and return None."""
+        self._show_problem("")
         try:
             return await work
         except LabError as error:
-            self._say(str(error))
+            self._show_problem(str(error))
             return None
 
-    def _say(self, trouble: str) -> None:
-        has_ended = self._tryout is not None and bool(self._tryout.why_ended)
-        self._why.set_text(trouble)
-        self._trouble.set_visibility(bool(trouble))
+    def _show_problem(self, sentence: str) -> None:
+        has_ended = self._tryout is not None and bool(self._tryout.end_reason)
+        self._problem.set_text(sentence)
+        self._problem_box.set_visibility(bool(sentence))
         self._again.set_text("Start again" if has_ended else "Try again")
         self._again.set_visibility(has_ended or self._tryout is None)
 
     def _leave(self, *, gone: bool) -> None:
         if self._tryout is not None:
-            self._tryout.is_left = gone
+            self._tryout.is_disconnected = gone
 
     async def _end(self) -> None:
         self._is_left = True
         if self._tryout is not None:
-            await self._mine.end(self._tryout.id)
+            await self._tryouts.end_by_id(self._tryout.id)

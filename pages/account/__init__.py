@@ -1,1 +1,1 @@
-"""Pages to sign in, register, reset a password and change the own profile."""
+"""Pages to sign in, register, reset a password and edit one's profile."""

@@ -1,4 +1,4 @@
-"""`/register`: make an account; a form that is sent as it is, without NiceGUI."""
+"""`/register`: create an account with a plain HTML form, without NiceGUI."""
 
 from typing import Annotated
 
@@ -6,21 +6,17 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.accounts.auth.passwords import LONGEST, SHORTEST
-from app.accounts.requests import NewAccount
-from app.accounts.users.accounts import Accounts
-from app.core.errors import explain
+from app.accounts import NewAccount
+from app.accounts.auth import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
+from app.accounts.users import Accounts
+from app.core import input_error
 from app.lab import Lab
-from app.web.session_cookie import caller, give_cookie
-from pages.plain import field, form, plain_page, submit
-from storage.errors import LabError
-from storage.records.accounts import Registration
+from app.web.session_cookie import caller, set_session_cookie
+from pages.plain import plain_page
+from storage import LabError
+from storage.records import Registration
 
-_SIGN_IN = '<p class="lab-small">You have an account? <a href="/login">Sign in</a></p>'
-_CLOSED = (
-    '<div class="lab-empty"><p class="lab-name">This lab takes no new accounts</p>'
-    '<p>Ask its administrator, or <a href="/login">sign in</a>.</p></div>'
-)
+_TITLE = "Create an account"
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -44,12 +40,12 @@ def register(site: FastAPI, lab: Lab) -> None:
         codes = {"setup_code": setup_code, "invitation": invitation}
         given = {"email": email, "name": name, **codes}
         try:
-            wanted = _read(given, password)
-            token = await lab.accounts.signing_in.register(wanted, caller(request))
+            new_account = _read(given, password)
+            token = await lab.accounts.signing_in.register(new_account, caller(request))
         except LabError as error:
             return _page(request, lab.accounts, given, error=error)
         answer = RedirectResponse("/", 303)
-        give_cookie(answer, token, request)
+        set_session_cookie(answer, token, request)
         return answer
 
 
@@ -58,7 +54,7 @@ def _read(given: dict[str, str], password: str) -> NewAccount:
     try:
         return NewAccount.model_validate({**values, "password": password})
     except ValidationError as error:
-        raise explain([dict(one) for one in error.errors()]) from None
+        raise input_error([dict(one) for one in error.errors()]) from None
 
 
 def _page(
@@ -70,42 +66,26 @@ def _page(
 ) -> HTMLResponse:
     is_first = accounts.signing_in.is_first
     if accounts.directory.registration is Registration.CLOSED and not is_first:
-        return plain_page(request, "Make an account", _CLOSED, status=403 if error else 200)
-    content = form(
-        "Make the first account" if is_first else "Make an account",
-        "/register",
-        *_code_fields(accounts, given),
-        field(
-            "E-mail",
-            "email",
-            type="email",
-            value=given.get("email", ""),
-            autocomplete="username",
-            required="",
-        ),
-        field("Name", "name", value=given.get("name", ""), autocomplete="name", maxlength="100"),
-        field(
-            f"Password (at least {SHORTEST} characters)",
-            "password",
-            type="password",
-            autocomplete="new-password",
-            minlength=str(SHORTEST),
-            maxlength=str(LONGEST),
-            required="",
-        ),
-        submit("Make account"),
-        _SIGN_IN,
-        error=str(error) if error else None,
+        return plain_page(request, _TITLE, "account/closed.html", status=403 if error else 200)
+    label, name = _code(accounts)
+    return plain_page(
+        request,
+        _TITLE,
+        "account/register.html",
+        error=error,
+        is_first=is_first,
+        given=given,
+        code_label=label,
+        code_name=name,
+        shortest=MIN_PASSWORD_LENGTH,
+        longest=MAX_PASSWORD_LENGTH,
     )
-    return plain_page(request, "Make an account", content, error=error)
 
 
-def _code_fields(accounts: Accounts, given: dict[str, str]) -> list[str]:
+def _code(accounts: Accounts) -> tuple[str, str]:
+    """Return label and field name of the code that a new account needs; empty if none."""
     if accounts.signing_in.setup_code is not None:
-        label, name = "Set-up code, from the server's console", "setup_code"
-    elif accounts.signing_in.is_first or accounts.directory.registration is Registration.OPEN:
-        return []
-    else:
-        label, name = "Invitation code", "invitation"
-    value = given.get(name, "")
-    return [field(label, name, value=value, autocomplete="off", required="")]
+        return "Set-up code, from the server's console", "setup_code"
+    if accounts.signing_in.is_first or accounts.directory.registration is Registration.OPEN:
+        return "", ""
+    return "Invitation code", "invitation"

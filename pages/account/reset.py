@@ -1,4 +1,4 @@
-"""`/reset`: set a new password with a code; a form that is sent as it is, without NiceGUI."""
+"""`/reset`: set a new password with a code, in a plain HTML form without NiceGUI."""
 
 from typing import Annotated
 
@@ -6,15 +6,13 @@ from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
-from app.accounts.auth.passwords import LONGEST, SHORTEST
-from app.accounts.requests import NewPassword
-from app.core.errors import explain
+from app.accounts import NewPassword
+from app.accounts.auth import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
+from app.core import input_error
 from app.lab import Lab
-from app.web.session_cookie import caller, give_cookie
-from pages.plain import field, form, plain_page, submit
-from storage.errors import LabError
-
-_BACK = '<p class="lab-small"><a href="/login">Back to signing in</a></p>'
+from app.web.session_cookie import caller, set_session_cookie
+from pages.plain import plain_page
+from storage import LabError
 
 
 def register(site: FastAPI, lab: Lab) -> None:
@@ -37,7 +35,7 @@ def register(site: FastAPI, lab: Lab) -> None:
         except LabError as error:
             return _page(request, code, error=error)
         answer = RedirectResponse("/", 303)
-        give_cookie(answer, token, request)
+        set_session_cookie(answer, token, request)
         return answer
 
 
@@ -45,27 +43,16 @@ def _read(code: str, password: str) -> NewPassword:
     try:
         return NewPassword(code=code, password=password)
     except ValidationError as error:
-        raise explain([dict(one) for one in error.errors()]) from None
+        raise input_error([dict(one) for one in error.errors()]) from None
 
 
 def _page(request: Request, code: str, *, error: LabError | None = None) -> HTMLResponse:
-    content = form(
+    return plain_page(
+        request,
         "Set a new password",
-        "/reset",
-        field("Code from an administrator", "code", value=code, autocomplete="off", required=""),
-        field(
-            f"New password (at least {SHORTEST} characters)",
-            "password",
-            type="password",
-            autocomplete="new-password",
-            minlength=str(SHORTEST),
-            maxlength=str(LONGEST),
-            required="",
-            **{"autofocus": ""} if code else {},
-        ),
-        submit("Set password"),
-        '<p class="lab-small">You are then signed out everywhere else.</p>',
-        _BACK,
-        error=str(error) if error else None,
+        "account/reset.html",
+        error=error,
+        code=code,
+        shortest=MIN_PASSWORD_LENGTH,
+        longest=MAX_PASSWORD_LENGTH,
     )
-    return plain_page(request, "Set a new password", content, error=error)

@@ -1,4 +1,4 @@
-"""Orders of runs, and places in them; what was not measured comes last, either way."""
+"""Sort orders of runs and cursors in them; null values come last in both directions."""
 
 import base64
 import binascii
@@ -7,38 +7,38 @@ from typing import Any
 
 from peewee import Expression, Field
 
-from storage.database.tables.runs import RunRow
-from storage.errors import BadCursorError
+from storage import BadCursorError
+from storage.database.tables import RunRow
 
 _LARGEST = 2**62
 
 
-def in_order(sort: str) -> tuple[Any, ...]:
-    """Return the order that `sort` names: a field, with - in front for falling."""
-    field, falls = _field(sort), _falls(sort)
-    order = (field.desc(), RunRow.id.desc()) if falls else (field, RunRow.id)
+def ordering(sort: str) -> tuple[Any, ...]:
+    """Return the ORDER BY terms for `sort`: a field name, prefixed with - for descending."""
+    field, is_descending = _field(sort), _is_descending(sort)
+    order = (field.desc(), RunRow.id.desc()) if is_descending else (field, RunRow.id)
     return (field.is_null(), *order) if field.null else order
 
 
-def beyond(cursor: str, sort: str) -> Expression:
-    """Return what holds for the runs after the one for which a cursor was written.
+def after_cursor(cursor: str, sort: str) -> Expression:
+    """Return the condition for the runs after the one that a cursor points to.
 
     Raises:
-        BadCursorError: if it was not written for this order.
+        BadCursorError: if the cursor was not issued for this order.
     """
     text, run_id = _read_cursor(cursor, sort)
     field, value = _field(sort), _value(_field(sort), text)
-    after = RunRow.id < run_id if _falls(sort) else RunRow.id > run_id
+    after = RunRow.id < run_id if _is_descending(sort) else RunRow.id > run_id
     if value is None:
         unmeasured: Expression = field.is_null() & after
         return unmeasured
-    further = field < value if _falls(sort) else field > value
+    further = field < value if _is_descending(sort) else field > value
     found: Expression = further | ((field == value) & after)
     return found | field.is_null() if field.null else found
 
 
 def write_cursor(row: RunRow, sort: str) -> str:
-    """Return where a list of this order goes on after a run."""
+    """Return the cursor that continues a list of this order after a run."""
     value = getattr(row, _field(sort).name)
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return base64.urlsafe_b64encode(f"{sort}|{row.id}|{text}".encode()).decode()
@@ -61,7 +61,7 @@ def _field(sort: str) -> Field:
     return field
 
 
-def _falls(sort: str) -> bool:
+def _is_descending(sort: str) -> bool:
     return sort.startswith("-")
 
 

@@ -21,10 +21,7 @@ from peewee import (
     fn,
 )
 
-from storage.database.migrations import check_is_current, migrate
-from storage.database.tables.accounts import ACCOUNT_TABLES
-from storage.database.tables.runs import TABLES, RunRow, SchemaRow
-from storage.errors import (
+from storage import (
     DatabaseLockedError,
     DatabaseUnusableError,
     DiskFullError,
@@ -32,9 +29,11 @@ from storage.errors import (
     NotWrittenError,
     StorageError,
 )
+from storage.database.migrations import check_is_current, migrate
+from storage.database.tables import ACCOUNT_TABLES, TABLES, RunRow, SchemaRow
 
 Address = Path | str
-"""A SQLite file, or where a PostgreSQL database is: postgresql://person:password@host/name."""
+"""A SQLite file, or a PostgreSQL URL: postgresql://user:password@host/name."""
 
 POSTGRESQL = "postgresql://"
 
@@ -45,14 +44,14 @@ _PRAGMAS = {
     "synchronous": "normal",
 }
 _BUSY_TIMEOUT_S = 0.1
-"""Once it is open: who meets a lock comes again, so that others can read meanwhile."""
+"""Used once the database is open: callers retry on a lock, so that others can read meanwhile."""
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _BROKEN = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
-_ONLY_READ = {"query_only": 1, "busy_timeout": 5_000}
+_READ_ONLY_PRAGMAS = {"query_only": 1, "busy_timeout": 5_000}
 
 
 def open_database(address: Address) -> Database:
-    """Open `address`, bind the tables to it and run the migrations it lacks.
+    """Open `address`, bind the tables to it and run missing migrations.
 
     Raises:
         StorageError: if it can't be opened, or was written by a newer version.
@@ -65,29 +64,29 @@ def open_database(address: Address) -> Database:
     return database
 
 
-def open_database_to_read(address: Address) -> Database:
-    """Open `address`, which exists, without changing it: a server may be at work on it.
+def open_database_read_only(address: Address) -> Database:
+    """Open an existing database read-only, because a server may be using it.
 
     Raises:
         StorageError: if it can't be read, or is of another version.
     """
-    database = _database(address, _ONLY_READ, options="-c default_transaction_read_only=on")
+    database = _database(address, _READ_ONLY_PRAGMAS, options="-c default_transaction_read_only=on")
     with _opening(database, address):
         check_is_current()
     return database
 
 
-def in_one_step() -> AbstractContextManager[object]:
-    """Let what is written inside be there whole or not at all."""
+def transaction() -> AbstractContextManager[object]:
+    """Return a context manager that makes the writes inside atomic."""
     database = RunRow._meta.database
-    # Immediate: it meets a lock at its beginning, before anything was read or written.
-    how = ("IMMEDIATE",) if isinstance(database, SqliteDatabase) else ()
-    step: AbstractContextManager[object] = database.atomic(*how)
-    return step
+    # Immediate: fails on a lock at the start, before anything was read or written.
+    mode = ("IMMEDIATE",) if isinstance(database, SqliteDatabase) else ()
+    context: AbstractContextManager[object] = database.atomic(*mode)
+    return context
 
 
-def holds(field: Field, text: str) -> Expression:
-    """Whether a column's text has `text` somewhere in it, letter by letter."""
+def contains_text(field: Field, text: str) -> Expression:
+    """Return the condition that a column contains `text` literally."""
     is_sqlite = isinstance(RunRow._meta.database, SqliteDatabase)
     find = fn.INSTR if is_sqlite else fn.STRPOS
     found: Expression = find(field, Value(text, converter=False)) > 0
@@ -95,10 +94,10 @@ def holds(field: Field, text: str) -> Expression:
 
 
 class _Postgresql(PostgresqlDatabase):
-    """Connects again after its server was away."""
+    """A PostgreSQL database that reconnects after its server was unreachable."""
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:  # noqa: ANN401 - as peewee has it
-        """Run a statement on a connection that works."""
+        """Run a statement, after reconnecting if the connection is unusable."""
         if not self.in_transaction() and not self.is_connection_usable():
             self.close()
             self.connect()
@@ -116,7 +115,7 @@ def _database(address: Address, pragmas: dict[str, Any], **options: Any) -> Data
 
 @contextmanager
 def _opening(database: Database, address: Address) -> Iterator[None]:
-    """Let go of a database that turns out not to be usable, and say why it isn't."""
+    """Connect; if the database turns out to be unusable, close it and raise the reason."""
     try:
         database.connect()
         yield
@@ -137,8 +136,8 @@ def _without_password(address: Address) -> str:
 
 
 @contextmanager
-def naming_outages() -> Iterator[None]:
-    """Raise `NotWrittenError` where the database can't do what it otherwise could."""
+def translate_outages() -> Iterator[None]:
+    """Raise temporary database failures as `NotWrittenError`."""
     try:
         yield
     except (PeeweeException, sqlite3.Error) as error:
@@ -150,8 +149,8 @@ def naming_outages() -> Iterator[None]:
 
 def _outage(error: BaseException | None) -> NotWrittenError | None:
     while error is not None:
-        # SQLite's own error is the first argument of peewee's. A rollback that failed because
-        # SQLite was quicker hides the cause, which is then its context.
+        # SQLite's own error is the first argument of peewee's. A rollback that fails because
+        # SQLite has already rolled back hides the cause, which is then its context.
         own = error.args[0] if isinstance(error, PeeweeException) and error.args else error
         code = getattr(own, "sqlite_errorcode", 0) & 0xFF
         if code in _LOCKED:
@@ -160,12 +159,12 @@ def _outage(error: BaseException | None) -> NotWrittenError | None:
             return DiskFullError()
         if code in _BROKEN:
             return NotWrittenError(str(own))
-        if _is_server_away(error):
+        if _is_unreachable(error):
             return NotWrittenError("its server does not answer")
         error = error.__context__
     return None
 
 
-def _is_server_away(error: BaseException) -> bool:
+def _is_unreachable(error: BaseException) -> bool:
     is_postgresql = isinstance(RunRow._meta.database, PostgresqlDatabase)
     return is_postgresql and isinstance(error, OperationalError | InterfaceError)

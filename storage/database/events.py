@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from storage.database.tables.runs import EventRow, record_of
-from storage.records.runs import EventLevel, EventRecord, JsonObject
+from storage.database.tables import EventRow, record_of
+from storage.records import EventLevel, EventRecord, JsonObject
 
-_AT_ONCE = 100
-"""Rows of one statement: databases take only so many values."""
+_ROWS_PER_INSERT = 100
+"""Rows per statement: databases limit the number of values."""
 
 
 def add_event(
@@ -31,9 +31,9 @@ def add_event(
 
 
 def add_past_events(run_id: str, entries: Sequence[JsonObject]) -> None:
-    """Give a run the log that it had elsewhere, oldest first."""
-    for begin in range(0, len(entries), _AT_ONCE):
-        part = entries[begin : begin + _AT_ONCE]
+    """Add the imported event log of a run, oldest first."""
+    for begin in range(0, len(entries), _ROWS_PER_INSERT):
+        part = entries[begin : begin + _ROWS_PER_INSERT]
         EventRow.insert_many([{**entry, "run": run_id} for entry in part]).execute()
 
 

@@ -1,4 +1,4 @@
-"""Past runs page by page, those of a seed group taken together."""
+"""Pages of past runs in which each seed group is one entry."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,21 +7,20 @@ from peewee import SQL, ModelSelect, Select, Window, fn
 
 from storage.database.run_filters import conditions
 from storage.database.runs import record
-from storage.database.tables.runs import RunRow
-from storage.records.history import Facets, HistoryPage
-from storage.records.runs import RunFilter, RunRecord
+from storage.database.tables import RunRow
+from storage.records import Facets, HistoryPage, RunFilter, RunRecord
 
 PER_PAGE = 50
 
 _KEY = fn.COALESCE(RunRow.group_id, RunRow.id)
-"""What the runs of a group have in common."""
+"""The key of an entry, shared by the runs of a group."""
 _ALL = SQL("*")
 _PLACES = {
     "created_at": "MAX(value)",
     "updated_at": "MAX(value)",
     "timesteps": "AVG(value)",
     "elapsed_s": "AVG(value)",
-    # The interquartile mean, which is what a group's row shows.
+    # The interquartile mean, as in the row of a group.
     "score": "AVG(CASE WHEN nth > size / 4 AND nth <= size - size / 4 THEN value END)",
 }
 _FIRST = "MIN(value)"
@@ -30,9 +29,9 @@ _FIRST = "MIN(value)"
 def history_page(
     wanted: RunFilter, *, sort: str = "-created_at", number: int = 1, per_page: int = PER_PAGE
 ) -> HistoryPage:
-    """Return a page of the runs that `wanted` describes; one too far is the last one.
+    """Return a page of the runs that match `wanted`; a number too high gives the last page.
 
-    A group stands where its newest, typical or alphabetically first run belongs.
+    A group is sorted by its newest, typical or alphabetically first run.
     """
     found = _keys(wanted, sort, number, per_page)
     if not found and number > 1:
@@ -49,8 +48,8 @@ def history_page(
 
 
 def facets(seen: RunFilter) -> Facets:
-    """Return by what the runs that somebody may see can be told apart."""
-    # Tags first, which have no index of their own: so SQLite reads the one that has everything.
+    """Return the filter values of the runs that match `seen`."""
+    # Tags first: they have no index of their own, so SQLite uses the index that covers all columns.
     columns = (RunRow.tags_json, RunRow.env_id, RunRow.algorithm, RunRow.owner)
     query = RunRow.select(*columns, fn.COUNT(_ALL).alias("runs"))
     found = query.where(RunRow.deleted_at.is_null(), *conditions(seen)).group_by(*columns)
@@ -65,7 +64,7 @@ def facets(seen: RunFilter) -> Facets:
 
 
 def _keys(wanted: RunFilter, sort: str, number: int, per_page: int) -> list[dict[str, Any]]:
-    """Return which entries are on a page, in order, and how many there are in all."""
+    """Return the keys of a page's entries in order, with the total counts."""
     name, way = sort.lstrip("-"), "DESC" if sort.startswith("-") else "ASC"
     place = _PLACES.get(name, _FIRST)
     counts = (
@@ -81,7 +80,7 @@ def _keys(wanted: RunFilter, sort: str, number: int, per_page: int) -> list[dict
 
 
 def _values(name: str, wanted: RunFilter) -> "ModelSelect[RunRow]":
-    """Return what each run would be sorted by, and among how many of its group."""
+    """Return the sort value of each run and, for scores, its rank and the size of its group."""
     field = fn.LOWER(RunRow.name) if name == "name" else getattr(RunRow, name)
     columns = [_KEY.alias("key"), field.alias("value")]
     if name == "score":
@@ -95,7 +94,7 @@ def _values(name: str, wanted: RunFilter) -> "ModelSelect[RunRow]":
 
 
 def _entries(keys: Sequence[str], wanted: RunFilter) -> tuple[tuple[RunRecord, ...], ...]:
-    """Return the runs of some entries, in their order."""
+    """Return the runs of the entries with these keys, in the same order."""
     if not keys:
         return ()
     rows = RunRow.select().where(

@@ -1,36 +1,36 @@
-"""Which runs came of which."""
+"""Ancestors and descendants of runs."""
 
+from storage import RunNotFoundError
 from storage.database.runs import get_run
-from storage.database.tables.runs import RunRow
-from storage.errors import RunNotFoundError
-from storage.records.runs import RunRecord
+from storage.database.tables import RunRow
+from storage.records import RunRecord
 
-_MOST = 60
-"""More than a tree of runs can be read with."""
+_MAX_RUNS = 60
+"""Limit beyond which a tree of runs is unreadable."""
 
 
 def family(run_id: str) -> tuple[RunRecord, ...]:
-    """Return a run, all it came of, and all that came of those: every run after its parent.
+    """Return a run, its ancestors and all their descendants; parents come before their children.
 
     Raises:
         RunNotFoundError: if there is no such run.
     """
     found = {run_id: get_run(run_id)}
-    eldest = found[run_id]
-    while eldest.parent is not None and eldest.parent not in found and len(found) < _MOST:
+    oldest = found[run_id]
+    while oldest.parent is not None and oldest.parent not in found and len(found) < _MAX_RUNS:
         try:
-            eldest = get_run(eldest.parent)
+            oldest = get_run(oldest.parent)
         except RunNotFoundError:
             break
-        found[eldest.id] = eldest
-    level = [eldest.id]
+        found[oldest.id] = oldest
+    level = [oldest.id]
     ordered = dict.fromkeys(level)
-    while level and len(ordered) < _MOST:
+    while level and len(ordered) < _MAX_RUNS:
         level = [one for one in _children(level) if one not in ordered]
-        ordered.update(dict.fromkeys(level[: _MOST - len(ordered)]))
-    # Whatever else there is, the way from the eldest to this run is there.
-    way = [one for one in reversed(list(found)) if one not in ordered]
-    return tuple(found.get(one) or get_run(one) for one in (*ordered, *way))
+        ordered.update(dict.fromkeys(level[: _MAX_RUNS - len(ordered)]))
+    # The path from the oldest ancestor to this run is always included, regardless of the limit.
+    path = [one for one in reversed(list(found)) if one not in ordered]
+    return tuple(found.get(one) or get_run(one) for one in (*ordered, *path))
 
 
 def _children(ids: list[str]) -> list[str]:

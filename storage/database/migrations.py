@@ -1,12 +1,14 @@
-"""Bring a database up to date, one numbered step after another."""
+"""Migrate a database to the current schema in numbered steps."""
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
 
 from peewee import Database, SqliteDatabase
 
-from storage.database.tables.accounts import ACCOUNT_TABLES
-from storage.database.tables.runs import TABLES, RunRow, SchemaRow
-from storage.errors import DatabaseTooNewError, DatabaseTooOldError
+from storage import DatabaseTooNewError, DatabaseTooOldError
+from storage.database.tables import ACCOUNT_TABLES, TABLES, RunRow, RunSetRow, SchemaRow
+from storage.records import RunSetKind, RunSetState
 
 Migration = Callable[[Database], None]
 
@@ -21,18 +23,18 @@ def _create_accounts(database: Database) -> None:
     _add_column(database, "runs", "shared_json", "TEXT NOT NULL DEFAULT '[]'")
 
 
-def _create_what_accounts_lack(database: Database) -> None:
+def _create_missing_account_tables(database: Database) -> None:
     database.create_tables(ACCOUNT_TABLES)
 
 
-def _drop_an_index_that_misleads(database: Database) -> None:
-    """Nearly no run is deleted, but SQLite would rather look that up than walk in order."""
+def _drop_misleading_index(database: Database) -> None:
+    """Drop an index that SQLite prefers to an ordered scan, although few runs are deleted."""
     execute: Callable[[str], object] = database.execute_sql
     execute('DROP INDEX IF EXISTS "runrow_deleted_at"')
 
 
 def _score_runs(database: Database) -> None:
-    """Give each run the number and the shape by which a list shows it."""
+    """Add the score and the sketch that lists of runs show."""
     _add_column(database, "runs", "best_evaluation", "FLOAT")
     _add_column(database, "runs", "score", "FLOAT")
     _add_column(database, "runs", "sketch_json", "TEXT")
@@ -43,9 +45,10 @@ def _score_runs(database: Database) -> None:
 
 
 def _index_history(database: Database) -> None:
-    """Let pages of the history read narrow columns alone, not the JSON beside them.
+    """Create an index from which history pages read narrow columns instead of rows with JSON.
 
-    It begins with a column that no list filters by: SQLite would rather search than walk in order.
+    It starts with a column that no list filters by; otherwise SQLite searches it instead of
+    scanning in order.
     """
     narrow = (
         "archived, env_id, algorithm, status, deleted_at, group_id, id, owner, visibility, "
@@ -56,24 +59,51 @@ def _index_history(database: Database) -> None:
         columns = f"updated_at, {narrow}, name, tags_json, shared_json"
         execute(f"CREATE INDEX IF NOT EXISTS runs_history ON runs ({columns})")
     else:
-        # Without what may be long: PostgreSQL refuses entries above a third of a page.
+        # Without columns that may be long: PostgreSQL refuses entries above a third of a page.
         execute(f"CREATE INDEX IF NOT EXISTS runs_history ON runs (updated_at) INCLUDE ({narrow})")
+
+
+def _make_sets_of_groups(database: Database) -> None:
+    """Create a row for each seed group, which was only an id shared by its runs."""
+    database.create_tables([RunSetRow])
+    columns = ("name", "env_id", "algorithm", "owner", "created_at", "config_json", "group_id")
+    rows = RunRow.select(*(getattr(RunRow, name) for name in columns)).where(
+        RunRow.group_id.is_null(False), RunRow.group_id.not_in(RunSetRow.select(RunSetRow.id))
+    )
+    in_groups = rows.order_by(RunRow.group_id, RunRow.created_at, RunRow.id)
+    for group_id, members in groupby(list(in_groups), key=lambda row: row.group_id):
+        _make_set(group_id, list(members))
+
+
+def _make_set(group_id: str, members: Sequence[Any]) -> None:
+    first, seeds = members[0], [row.config_json.get("seed") for row in members]
+    title = first.name.removesuffix(f", seed {seeds[0]}")
+    RunSetRow.create(
+        id=group_id,
+        kind=RunSetKind.SEEDS,
+        name=title if title != first.name else f"{first.algorithm} on {first.env_id}",
+        spec={"seeds": seeds},
+        created_at=first.created_at,
+        state=RunSetState.CLOSED,
+        owner=first.owner,
+    )
 
 
 MIGRATIONS: tuple[Migration, ...] = (
     _create_runs_and_events,
     _create_accounts,
-    _create_what_accounts_lack,
-    _drop_an_index_that_misleads,
+    _create_missing_account_tables,
+    _drop_misleading_index,
     _score_runs,
+    _make_sets_of_groups,
 )
-"""Only ever append: the position is the version."""
+"""Append only: the position is the version."""
 
 
 def _add_column(database: Database, table: str, name: str, kind: str) -> None:
-    """Add a column that older databases lack; new ones were made with it.
+    """Add a column if it is missing; new databases are created with it.
 
-    Not by peewee's migrator: on SQLite it drops and remakes the table, and the runs' events go.
+    Not with peewee's migrator: on SQLite it recreates the table, which deletes the runs' events.
     """
     if name not in {column.name for column in database.get_columns(table)}:
         execute: Callable[[str], object] = database.execute_sql
@@ -81,10 +111,10 @@ def _add_column(database: Database, table: str, name: str, kind: str) -> None:
 
 
 def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Run the steps that this database hasn't seen, each in a transaction of its own.
+    """Run the migrations that this database lacks, each in its own transaction.
 
     Raises:
-        DatabaseTooNewError: if the database has seen steps that this program doesn't know.
+        DatabaseTooNewError: if the database has migrations that this program doesn't know.
     """
     database.create_tables([SchemaRow])
     row = SchemaRow.select().first() or SchemaRow.create(version=0)
@@ -97,10 +127,10 @@ def migrate(database: Database, migrations: Sequence[Migration] = MIGRATIONS) ->
 
 
 def check_is_current() -> None:
-    """Make sure that the database has seen exactly the steps that this program knows.
+    """Check that the database has exactly the migrations that this program knows.
 
     Raises:
-        StorageError: if it has seen more or fewer.
+        StorageError: if it has more or fewer.
     """
     found, known = SchemaRow.get().version, len(MIGRATIONS)
     if found > known:

@@ -1,17 +1,18 @@
-"""Which runs are meant, as conditions of a query."""
+"""Translate a `RunFilter` into conditions of a query."""
 
 from typing import Any
 
 import msgspec
 from peewee import Expression
 
-from storage.database.database import holds
-from storage.database.tables.runs import RunRow, without_nul
-from storage.records.runs import RunFilter, Visibility
+from storage.database.database import contains_text
+from storage.database.sharing_rights import is_visible_to
+from storage.database.tables import RunRow, without_nul
+from storage.records import RunFilter
 
 
 def conditions(wanted: RunFilter) -> list[Any]:
-    """Return what must hold for a run that `wanted` describes."""
+    """Return the conditions for runs that match `wanted`."""
     equal = {
         RunRow.status: wanted.status,
         RunRow.env_id: wanted.env_id,
@@ -23,15 +24,15 @@ def conditions(wanted: RunFilter) -> list[Any]:
     found: list[Any] = [field == value for field, value in equal.items() if value is not None]
     if wanted.tag is not None:
         # Tags are stored as a JSON list; the quotes keep "ppo" from matching "ppo-2".
-        found.append(holds(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()))
+        found.append(contains_text(RunRow.tags_json, msgspec.json.encode(wanted.tag).decode()))
     if wanted.text:
-        found.append(_says(without_nul(wanted.text)))
+        found.append(_mentions(without_nul(wanted.text)))
     if wanted.seen_by is not None:
-        found.append(_may_be_seen_by(wanted.seen_by))
+        found.append(is_visible_to(wanted.seen_by))
     return found
 
 
-def _says(text: str) -> Expression:
+def _mentions(text: str) -> Expression:
     expression: Expression = (
         RunRow.name.contains(text)
         | RunRow.env_id.contains(text)
@@ -39,14 +40,5 @@ def _says(text: str) -> Expression:
         | RunRow.tags_json.cast("TEXT").contains(text)
         | RunRow.notes.contains(text)
         | RunRow.id.startswith(text)
-    )
-    return expression
-
-
-def _may_be_seen_by(person_id: str) -> Expression:
-    expression: Expression = (
-        (RunRow.owner == person_id)
-        | (RunRow.visibility == Visibility.EVERYONE)
-        | holds(RunRow.shared_json, f'"{person_id}"')
     )
     return expression

@@ -1,30 +1,33 @@
 """Read and write runs."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from storage.database.cursors import beyond, in_order, write_cursor
+from storage import AmbiguousRunError, RunNotFoundError, WrongStateError
+from storage.database.cursors import after_cursor, ordering, write_cursor
+from storage.database.database import transaction
 from storage.database.run_filters import conditions
-from storage.database.tables.runs import RunRow
-from storage.errors import AmbiguousRunError, RunNotFoundError, WrongStateError
-from storage.records.runs import (
-    ALLOWED_STEPS,
-    ENDS,
+from storage.database.run_sets import erase_if_empty
+from storage.database.tables import RunRow, record_of
+from storage.records import (
+    ALLOWED_TRANSITIONS,
+    FINAL_STATUSES,
     WITH_WORKER,
     JsonObject,
     Page,
     Progress,
+    QueuedRun,
     RunFilter,
     RunRecord,
     RunStatus,
     Sketch,
-    Visibility,
 )
 
 LATEST = "latest"
-"""Stands for the newest run where an id is asked for."""
+"""Alias of the newest run's id."""
 
 _FEW = 5
 _BEST = 50
@@ -42,7 +45,7 @@ def create_run(
     tags: Iterable[str] = (),
     **more: Any,
 ) -> RunRecord:
-    """Add a run that waits to be started and return it; `more` are owner, group_id and parent."""
+    """Add a new run and return it; `more` are further columns, e.g. owner, group_id and parent."""
     now = datetime.now(UTC)
     row = RunRow.create(
         id=uuid4().hex,
@@ -70,22 +73,22 @@ def get_run(run_id: str) -> RunRecord:
     return record(row)
 
 
-def find_run(beginning: str) -> RunRecord:
-    """Return the run whose id begins so, or the newest one for `latest`.
+def find_run(prefix: str) -> RunRecord:
+    """Return the run whose id has this prefix, or the newest one for `latest`.
 
     Raises:
         RunNotFoundError: if there is none.
-        AmbiguousRunError: if there are several.
+        AmbiguousRunError: if several ids match.
     """
     query = RunRow.select().where(RunRow.deleted_at.is_null()).order_by(RunRow.created_at.desc())
-    if beginning == LATEST:
+    if prefix == LATEST:
         rows = list(query.limit(1))
     else:
-        rows = list(query.where(RunRow.id.startswith(beginning)).limit(_FEW)) if beginning else []
+        rows = list(query.where(RunRow.id.startswith(prefix)).limit(_FEW)) if prefix else []
     if not rows:
-        raise RunNotFoundError(beginning)
+        raise RunNotFoundError(prefix)
     if len(rows) > 1:
-        raise AmbiguousRunError(beginning, [row.id[:12] for row in rows])
+        raise AmbiguousRunError(prefix, [row.id[:12] for row in rows])
     return record(rows[0])
 
 
@@ -96,15 +99,15 @@ def list_runs(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page[RunRecord]:
-    """Return the runs that `wanted` describes, in the order of `sort`, from `cursor` on.
+    """Return the runs that match `wanted` in the order of `sort`, starting after `cursor`.
 
     Raises:
-        BadCursorError: if `cursor` is not one that a list of this order gave out.
+        BadCursorError: if `cursor` was not issued for this order.
     """
     query = RunRow.select().where(RunRow.deleted_at.is_null(), *conditions(wanted))
     if cursor is not None:
-        query = query.where(beyond(cursor, sort))
-    rows = list(query.order_by(*in_order(sort)).limit(limit + 1))
+        query = query.where(after_cursor(cursor, sort))
+    rows = list(query.order_by(*ordering(sort)).limit(limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return Page(
         items=tuple(record(row) for row in rows[:limit]),
@@ -112,8 +115,14 @@ def list_runs(
     )
 
 
+def members(set_id: str) -> tuple[RunRecord, ...]:
+    """Return the runs of a set in order of creation."""
+    rows = RunRow.select().where(RunRow.group_id == set_id, RunRow.deleted_at.is_null())
+    return tuple(record(row) for row in rows.order_by(RunRow.created_at, RunRow.id))
+
+
 def newest_run(wanted: RunFilter = RunFilter()) -> RunRecord | None:  # noqa: B008 - frozen
-    """Return the run a visitor wants to see first: the one that trains, else the latest."""
+    """Return the run to show first: the newest with a worker, else the newest."""
     row = (
         RunRow.select()
         .where(RunRow.deleted_at.is_null(), *conditions(wanted))
@@ -127,7 +136,7 @@ def newest_run(wanted: RunFilter = RunFilter()) -> RunRecord | None:  # noqa: B0
 
 
 def solved_environments(wanted: RunFilter) -> frozenset[str]:
-    """Return the environments that at least one of the runs has solved."""
+    """Return the environments that at least one matching run has solved."""
     query = RunRow.select(RunRow.env_id).where(
         RunRow.deleted_at.is_null(), RunRow.solved_at.is_null(False), *conditions(wanted)
     )
@@ -135,39 +144,57 @@ def solved_environments(wanted: RunFilter) -> frozenset[str]:
 
 
 def owners() -> dict[str, str | None]:
-    """Return who owns which run, hidden ones included."""
+    """Return the owner of each run by its id, including hidden runs."""
     return {row.id: row.owner for row in RunRow.select(RunRow.id, RunRow.owner)}
 
 
-def queued_runs() -> tuple[RunRecord, ...]:
-    """Return the runs that wait for a worker, longest waiting first."""
-    waiting = RunRow.select().where(RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null())
-    return tuple(record(row) for row in waiting.order_by(RunRow.queued_at, RunRow.id))
+def queued_runs() -> tuple[QueuedRun, ...]:
+    """Return the queued runs, longest waiting first.
+
+    Reads only the needed columns: configs are long, and the queue is read at every change.
+    """
+    waiting = RunRow.select(RunRow.id, RunRow.owner).where(
+        RunRow.status == RunStatus.QUEUED, RunRow.deleted_at.is_null()
+    )
+    in_turn = waiting.order_by(RunRow.queued_at, RunRow.id)
+    return tuple(QueuedRun(id=row.id, owner=row.owner) for row in in_turn)
+
+
+def place_in_queue(run_id: str) -> int | None:
+    """Return the position of a run in the queue, starting at 1; None if it isn't queued."""
+    waiting = (RunRow.status == RunStatus.QUEUED) & RunRow.deleted_at.is_null()
+    row = RunRow.select(RunRow.queued_at).where(waiting, RunRow.id == run_id).first()
+    if row is None:
+        return None
+    is_as_early = (RunRow.queued_at == row.queued_at) & (RunRow.id <= run_id)
+    before = (RunRow.queued_at < row.queued_at) | is_as_early
+    place: int = RunRow.select().where(waiting, before).count()
+    return place
 
 
 def orphaned_runs() -> tuple[RunRecord, ...]:
-    """Return the runs whose worker ended together with an earlier server."""
+    """Return the runs whose worker ended with an earlier server."""
     owned = RunRow.status.in_(list(WITH_WORKER))
     return tuple(record(row) for row in RunRow.select().where(owned))
 
 
 def interrupted_runs() -> tuple[RunRecord, ...]:
-    """Return the runs that something from outside ended, longest ago first."""
-    broken = RunRow.select().where(
+    """Return the interrupted runs, least recent first."""
+    interrupted = RunRow.select().where(
         RunRow.status == RunStatus.INTERRUPTED, RunRow.deleted_at.is_null(), ~RunRow.archived
     )
-    return tuple(record(row) for row in broken.order_by(RunRow.finished_at))
+    return tuple(record(row) for row in interrupted.order_by(RunRow.finished_at))
 
 
-def move_run(run_id: str, target: RunStatus, *, error: str | None = None) -> RunRecord:
-    """Take a run one step further in its life and return it.
+def change_status(run_id: str, target: RunStatus, *, error: str | None = None) -> RunRecord:
+    """Change the status of a run and return the run.
 
     Raises:
         RunNotFoundError: if there is no such run.
-        WrongStateError: if the run's life has no such step.
+        WrongStateError: if the transition is not allowed.
     """
     run = get_run(run_id)
-    if target not in ALLOWED_STEPS[run.status]:
+    if target not in ALLOWED_TRANSITIONS[run.status]:
         raise WrongStateError(run.id, run.status, f"become {target}")
     now = datetime.now(UTC)
     values: dict[str, Any] = {"status": target, "updated_at": now, "error": error}
@@ -175,13 +202,13 @@ def move_run(run_id: str, target: RunStatus, *, error: str | None = None) -> Run
         values["queued_at"] = now
     if target is RunStatus.RUNNING and run.started_at is None:
         values["started_at"] = now
-    values["finished_at"] = now if target in ENDS else None
+    values["finished_at"] = now if target in FINAL_STATUSES else None
     RunRow.update(values).where(RunRow.id == run_id).execute()
     return get_run(run_id)
 
 
 def change_run(run_id: str, **values: Any) -> RunRecord:
-    """Set what may change in a run's life: see `_CHANGEABLE`."""
+    """Set columns of a run that may change: see `_CHANGEABLE`."""
     unknown = values.keys() - _CHANGEABLE
     if unknown:
         raise TypeError(f"A run's {', '.join(sorted(unknown))} can't be changed.")
@@ -191,7 +218,7 @@ def change_run(run_id: str, **values: Any) -> RunRecord:
 
 
 def merge_config(run_id: str, values: JsonObject, *, change: JsonObject | None = None) -> RunRecord:
-    """Set some values of a run's config, and add what was changed to its list of changes."""
+    """Set some values of a run's config, and append `change` to its list of changes."""
     config = {**get_run(run_id).config, **values}
     if change is not None:
         config["changes"] = [*config.get("changes", ()), dict(change)]
@@ -201,40 +228,33 @@ def merge_config(run_id: str, values: JsonObject, *, change: JsonObject | None =
 def save_progress(
     run_id: str, progress: Progress, latest: JsonObject | None, sketch: Sketch | None = None
 ) -> None:
-    """Remember how far a run has come."""
+    """Store the progress of a run."""
     evaluation = progress.best_evaluation
     mean = (latest or {}).get("mean_reward")
     RunRow.update(
-        timesteps=progress.timesteps,
-        vec_steps=progress.vec_steps,
-        updates=progress.updates,
-        episodes=progress.episodes,
-        elapsed_s=progress.elapsed_s,
-        best=progress.best,
-        solved_at=progress.solved_at,
-        best_evaluation=evaluation,
+        **asdict(progress),
         score=mean if evaluation is None else evaluation,
         latest_json=None if latest is None else dict(latest),
-        sketch_json=_written(sketch),
+        sketch_json=_encode_sketch(sketch),
         updated_at=datetime.now(UTC),
     ).where(RunRow.id == run_id).execute()
 
 
 def save_sketch(run_id: str, sketch: Sketch, best_evaluation: float | None) -> None:
-    """Remember the shape of a run that ended before anybody drew it, and its best evaluation."""
-    values: dict[str, Any] = {"sketch_json": _written(sketch)}
+    """Store the sketch of a run that ended without one, and its best evaluation."""
+    values: dict[str, Any] = {"sketch_json": _encode_sketch(sketch)}
     if best_evaluation is not None:
         values |= {"best_evaluation": best_evaluation, "score": best_evaluation}
-    undrawn = (RunRow.id == run_id) & RunRow.sketch_json.is_null()
-    RunRow.update(values).where(undrawn).execute()
+    has_none = (RunRow.id == run_id) & RunRow.sketch_json.is_null()
+    RunRow.update(values).where(has_none).execute()
 
 
 def hide_run(run_id: str) -> RunRecord:
-    """Take a run out of every list; `restore_run` brings it back.
+    """Hide a run from every list; `restore_run` undoes it.
 
     Raises:
         RunNotFoundError: if there is no such run.
-        WrongStateError: if a worker owns the run, or is about to.
+        WrongStateError: if a worker owns the run, or it is queued for one.
     """
     run = get_run(run_id)
     if run.status.is_active:
@@ -255,70 +275,57 @@ def best_runs(wanted: RunFilter) -> tuple[RunRecord, ...]:
 
 
 def restore_run(run_id: str) -> RunRecord:
-    """Bring a hidden run back.
+    """Restore a hidden run.
 
     Raises:
-        RunNotFoundError: if it was erased meanwhile.
+        RunNotFoundError: if it was erased in the meantime.
     """
     RunRow.update(deleted_at=None).where(RunRow.id == run_id).execute()
     return get_run(run_id)
 
 
 def erase_run(run_id: str) -> bool:
-    """Forget a hidden run and its events for good; return whether there was one."""
+    """Delete a hidden run and its events permanently; with the last run of a set also the set.
+
+    Returns whether there was such a run.
+    """
     hidden = (RunRow.id == run_id) & RunRow.deleted_at.is_null(False)
-    # The stubs of peewee trip over `delete`.
-    return bool(RunRow.delete().where(hidden).execute())  # type: ignore[misc]
+    with transaction():
+        row = RunRow.select(RunRow.group_id).where(hidden).first()
+        if row is None:
+            return False
+        # peewee's stubs mistype `delete`.
+        RunRow.delete().where(hidden).execute()  # type: ignore[misc]
+        if row.group_id is not None:
+            erase_if_empty(row.group_id)
+    return True
 
 
 def hidden_runs() -> tuple[str, ...]:
-    """Return the ids of the runs that were hidden but not erased."""
+    """Return the ids of runs that are hidden but not erased."""
     rows = RunRow.select(RunRow.id).where(RunRow.deleted_at.is_null(False))
     return tuple(row.id for row in rows)
 
 
 def record(row: RunRow) -> RunRecord:
-    """Return what a row says."""
-    return RunRecord(
-        id=row.id,
-        name=row.name,
-        env_id=row.env_id,
-        algorithm=row.algorithm,
-        status=RunStatus(row.status),
+    """Return the record of a row."""
+    return record_of(
+        RunRecord,
+        row,
         config=row.config_json,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        owner=row.owner,
-        visibility=Visibility(row.visibility),
         shared_with=tuple(row.shared_json),
-        group_id=row.group_id,
-        parent=row.parent,
         tags=tuple(row.tags_json),
-        notes=row.notes,
-        archived=row.archived,
-        error=row.error,
-        progress=Progress(
-            timesteps=row.timesteps,
-            vec_steps=row.vec_steps,
-            updates=row.updates,
-            episodes=row.episodes,
-            elapsed_s=row.elapsed_s,
-            best=row.best,
-            solved_at=row.solved_at,
-            best_evaluation=row.best_evaluation,
-        ),
+        progress=record_of(Progress, row),
         latest=row.latest_json,
-        sketch=_read(row.sketch_json),
+        sketch=_decode_sketch(row.sketch_json),
     )
 
 
-def _written(sketch: Sketch | None) -> dict[str, Any] | None:
+def _encode_sketch(sketch: Sketch | None) -> dict[str, Any] | None:
     return None if sketch is None else {"every": sketch.every, "points": sketch.points}
 
 
-def _read(written: JsonObject | None) -> Sketch | None:
-    if written is None:
+def _decode_sketch(stored: JsonObject | None) -> Sketch | None:
+    if stored is None:
         return None
-    return Sketch(every=written["every"], points=tuple((x, y) for x, y in written["points"]))
+    return Sketch(every=stored["every"], points=tuple((x, y) for x, y in stored["points"]))

@@ -1,4 +1,4 @@
-"""Files as the lab keeps them: written whole or not at all, and never links to elsewhere."""
+"""Atomic writes, and checks that a file is a regular file and not a link."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 Content = bytes | bytearray
-"""What is written to a file."""
+"""The content of a file."""
 
 _UNFINISHED = ".part"
 
@@ -24,7 +24,7 @@ class Artifact:
 
     @classmethod
     def at(cls, path: Path) -> "Artifact | None":
-        """Look at a file; it may be gone by now, and what is no file of ours is none."""
+        """Return the artifact at a path; None if it is missing or not a regular file."""
         try:
             facts = path.lstat()
         except FileNotFoundError:
@@ -37,13 +37,21 @@ class Artifact:
 
 
 def is_own_file(path: Path) -> bool:
-    """Whether this is a file, and no link to one that is somewhere else."""
+    """Whether the path is a regular file and not a link."""
     return Artifact.at(path) is not None
 
 
+def read_optional(path: Path) -> bytes | None:
+    """Return the content of a file, or None if it doesn't exist."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
 def write_atomically(path: Path, content: Content) -> None:
-    """Write a file so that it is there whole or not at all, also after a crash."""
-    # A name of its own: two may write the same file at once, and the last one wins.
+    """Replace a file atomically: even after a crash it has the old or the new content."""
+    # A unique name: two threads may write the same file at once, and the last one wins.
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}{_UNFINISHED}")
     try:
         with temporary.open("wb") as file:
@@ -56,5 +64,5 @@ def write_atomically(path: Path, content: Content) -> None:
 
 
 def find_unfinished(folders: Iterable[Path]) -> list[Path]:
-    """Return the files that were being written in these folders when a server was killed."""
+    """Return the temporary files that a killed server left in these folders."""
     return [path for folder in folders for path in folder.glob(f".*{_UNFINISHED}")]

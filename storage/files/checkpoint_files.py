@@ -1,4 +1,4 @@
-"""The files of a checkpoint."""
+"""The files of a checkpoint on disk."""
 
 import hashlib
 from dataclasses import dataclass
@@ -6,49 +6,49 @@ from pathlib import Path
 
 import msgspec
 
-from storage.records.runs import JsonObject
+from storage.records import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFile:
-    """A place from which a run can go on."""
+    """A checkpoint from which a run can be resumed."""
 
     path: Path
 
     @property
     def timesteps(self) -> int:
-        """When it was taken."""
+        """The step at which it was taken."""
         return int(self.path.stem)
 
     @property
     def facts_path(self) -> Path:
-        """What the lab knew when it was taken."""
+        """The file with its facts, such as its hash."""
         return self.path.with_suffix(".json")
 
     @property
     def policy(self) -> Path:
-        """Its weights and scaling alone."""
+        """The policy alone: weights and normalization."""
         return self.path.with_suffix(".pt")
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it was stored to the end."""
+    def is_complete(self) -> bool:
+        """Whether it was stored completely."""
         return self.path.stem.isdecimal() and self.facts_path.is_file()
 
     def facts(self) -> JsonObject:
-        """Return what the lab knew when it was taken."""
+        """Return the facts that were stored with it."""
         facts: JsonObject = msgspec.json.decode(self.facts_path.read_bytes())
         return facts
 
     def is_pinned(self) -> bool:
-        """Whether it stays, however many newer ones there are."""
+        """Whether it is kept regardless of newer ones."""
         try:
             return bool(self.facts().get("pinned"))
         except (OSError, msgspec.MsgspecError):
             return False
 
-    def is_good(self) -> bool:
-        """Whether it still holds what was stored; it is never opened outside a worker."""
+    def is_intact(self) -> bool:
+        """Whether its hash still matches; it is never opened outside a worker."""
         try:
             with self.path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -58,7 +58,7 @@ class CheckpointFile:
             return False
 
     def remove(self) -> None:
-        """Delete it."""
+        """Delete its files."""
         self.facts_path.unlink(missing_ok=True)
         self.policy.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)

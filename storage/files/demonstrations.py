@@ -1,4 +1,4 @@
-"""Episodes that people played: one file of numbers and one of facts each."""
+"""Episodes that users played: a file of arrays and a file of facts each."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,62 +11,49 @@ import msgspec
 
 from storage.files.atomic import write_atomically
 from storage.files.lab_folder import LabFolder
+from storage.records import Demonstration
 
-_NOBODYS = "lab"
-
-
-class Demonstration(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an episode that somebody played."""
-
-    id: str
-    env_id: str
-    seed: int
-    steps: int
-    total: float
-    """What it was worth."""
-    has_observations: bool
-    created_at: datetime
-    size: int
+_WITHOUT_ACCOUNTS = "lab"
 
 
 @dataclass(frozen=True, slots=True)
 class DemonstrationFolder:
-    """The demonstrations of one person, or of the lab where there are no accounts."""
+    """The demonstrations of one user, or of the lab where there are no accounts."""
 
     path: Path
 
     @classmethod
-    def of(cls, folder: LabFolder, person_id: str | None) -> "DemonstrationFolder":
-        """Return the folder of the person with this id, which must exist."""
-        return cls(folder.demonstrations / (person_id or _NOBODYS))
+    def of(cls, folder: LabFolder, user_id: str | None) -> "DemonstrationFolder":
+        """Return the folder of the user with this id, who must exist."""
+        return cls(folder.demonstrations / (user_id or _WITHOUT_ACCOUNTS))
 
     def list(self) -> list[Demonstration]:
         """Return all of them, newest first."""
         found = []
         for path in self.path.glob("*.json"):
-            # One that can't be read, or is being deleted, isn't worth a word.
+            # Skip those that can't be read or are being deleted.
             with suppress(OSError, msgspec.MsgspecError):
                 found.append(msgspec.json.decode(path.read_bytes(), type=Demonstration))
         return sorted(found, key=lambda one: one.created_at, reverse=True)
 
     def save(self, content: bytes, **known: Any) -> Demonstration:
-        """Keep an episode; `known` are the facts that the file doesn't tell."""
+        """Store an episode; `known` are the facts that can't be derived from the file."""
         self.path.mkdir(parents=True, exist_ok=True)
         facts = Demonstration(
             id=uuid4().hex, created_at=datetime.now(UTC), size=len(content), **known
         )
         write_atomically(self._content(facts), content)
-        # The facts come last: without them there is no demonstration.
+        # Write the facts last: without them the demonstration is incomplete.
         write_atomically(self._facts(facts), msgspec.json.encode(facts))
         return facts
 
     def find(self, demonstration_id: str) -> Path | None:
-        """Return where the numbers of a demonstration are, if there is one of this id."""
+        """Return the path of a demonstration's arrays, or None if the id is unknown."""
         known = self._known(demonstration_id)
         return None if known is None else self._content(known)
 
     def remove(self, demonstration_id: str) -> bool:
-        """Delete a demonstration; return whether there was one."""
+        """Delete a demonstration; return whether it existed."""
         known = self._known(demonstration_id)
         if known is None:
             return False

@@ -1,4 +1,4 @@
-"""The folder of a lab: what lies beside the runs, and where each run is."""
+"""The folder of a lab: the run folders and the files of the lab itself."""
 
 import fcntl
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from storage.errors import RunsFolderInUseError, RunsFolderNotWritableError
-from storage.files.atomic import Artifact, write_atomically
+from storage import RunsFolderInUseError, RunsFolderNotWritableError
+from storage.files.atomic import Artifact, read_optional, write_atomically
 from storage.files.run_folder import RunFolder
 
 _SECRET_BYTES = 32
@@ -19,7 +19,7 @@ _SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class LabFolder:
-    """The folder that holds everything the lab remembers."""
+    """The folder that holds all data of the lab."""
 
     path: Path
 
@@ -30,7 +30,7 @@ class LabFolder:
 
     @property
     def previews(self) -> Path:
-        """Rendered pictures of environments, made once."""
+        """Rendered previews of environments, made once."""
         return self.path / ".previews"
 
     def run(self, run_id: str) -> RunFolder:
@@ -38,44 +38,41 @@ class LabFolder:
         return RunFolder(self.path / run_id)
 
     def preview(self, env_id: str) -> Path:
-        """Return where the picture of an environment lies."""
+        """Return the path of the preview of an environment."""
         return self.previews / f"{env_id.replace('/', '-')}.png"
 
     def save_preview(self, env_id: str, content: bytes) -> None:
-        """Keep the picture of an environment."""
+        """Store the preview of an environment."""
         self.previews.mkdir(exist_ok=True)
         write_atomically(self.preview(env_id), content)
 
-    def avatar(self, person_id: str) -> Path:
-        """Return where the picture of the person with this id lies, which must exist."""
-        return self.path / ".avatars" / f"{person_id}.png"
+    def avatar(self, user_id: str) -> Path:
+        """Return the path of the profile picture of the user with this id, who must exist."""
+        return self.path / ".avatars" / f"{user_id}.png"
 
-    def save_avatar(self, person_id: str, content: bytes) -> None:
-        """Keep the picture of a person."""
-        self.avatar(person_id).parent.mkdir(exist_ok=True)
-        write_atomically(self.avatar(person_id), content)
+    def save_avatar(self, user_id: str, content: bytes) -> None:
+        """Store the profile picture of a user."""
+        self.avatar(user_id).parent.mkdir(exist_ok=True)
+        write_atomically(self.avatar(user_id), content)
 
-    def remove_avatar(self, person_id: str) -> None:
-        """Forget the picture of a person."""
-        self.avatar(person_id).unlink(missing_ok=True)
+    def remove_avatar(self, user_id: str) -> None:
+        """Delete the profile picture of a user."""
+        self.avatar(user_id).unlink(missing_ok=True)
 
     def read_environments(self) -> bytes | None:
-        """Return what is known of environments outside the catalogue, if anything is."""
-        try:
-            return self._environments.read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return the stored data about environments outside the catalogue, if any."""
+        return read_optional(self._environments)
 
     def save_environments(self, content: bytes) -> None:
-        """Keep what is known of environments outside the catalogue."""
+        """Store the data about environments outside the catalogue."""
         write_atomically(self._environments, content)
 
     def read_custom_environments(self) -> dict[str, bytes]:
-        """Return what is kept of the environments that people wrote, by their names."""
+        """Return the stored custom environments by name."""
         return {path.stem: path.read_bytes() for path in sorted(self._custom.glob("*.json"))}
 
     def save_custom_environment(self, name: str, content: bytes) -> None:
-        """Keep an environment that somebody wrote."""
+        """Store a custom environment."""
         self._custom.mkdir(exist_ok=True)
         write_atomically(self._custom / f"{name}.json", content)
 
@@ -88,14 +85,11 @@ class LabFolder:
         return self.path / ".environments.json"
 
     def read_random_scores(self) -> bytes | None:
-        """Return what is known of random play, if anything is."""
-        try:
-            return self._random_scores.read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return the stored scores of random play, if any."""
+        return read_optional(self._random_scores)
 
     def save_random_scores(self, content: bytes) -> None:
-        """Keep what is known of random play."""
+        """Store the scores of random play."""
         write_atomically(self._random_scores, content)
 
     @property
@@ -103,14 +97,11 @@ class LabFolder:
         return self.path / ".random_scores.json"
 
     def read_transitions(self, key: str) -> bytes | None:
-        """Return the recorded episodes that were kept under this key of hexadecimal digits."""
-        try:
-            return self._transitions(key).read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return the recorded episodes stored under this hexadecimal key, if any."""
+        return read_optional(self._transitions(key))
 
     def save_transitions(self, key: str, content: bytes, *, keep: int) -> None:
-        """Keep recorded episodes, and drop all but the newest few of them."""
+        """Store recorded episodes, and delete all but the newest `keep` files."""
         path = self._transitions(key)
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, content)
@@ -124,26 +115,26 @@ class LabFolder:
 
     @property
     def demonstrations(self) -> Path:
-        """Episodes that people played, in a folder for each of them."""
+        """Episodes that users played, in a folder per user."""
         return self.path / ".demonstrations"
 
     @property
     def rewards(self) -> Path:
-        """Rewards that people wrote and saved, in a folder for each of them."""
+        """Custom rewards that users saved, in a folder per user."""
         return self.path / ".rewards"
 
-    def begin_arrival(self) -> "Arrival":
-        """Return an empty place for what comes from elsewhere and isn't checked yet."""
+    def begin_import(self) -> "IncomingRun":
+        """Create an empty folder for a run that is being imported."""
         path = self.path / ".arriving" / uuid4().hex
         path.mkdir(parents=True)
-        return Arrival(path)
+        return IncomingRun(path)
 
-    def forget_arrivals(self) -> None:
-        """Remove what an earlier server was about to take in."""
+    def remove_unfinished_imports(self) -> None:
+        """Remove imports that an earlier server left unfinished."""
         shutil.rmtree(self.path / ".arriving", ignore_errors=True)
 
     def server_secret(self) -> bytes:
-        """Return what only this server knows, made at first and readable by its user alone."""
+        """Return the server's secret, created on first use and readable only by its OS user."""
         path = self.path / ".secret"
         with suppress(FileExistsError):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -152,11 +143,11 @@ class LabFolder:
         return path.read_bytes()
 
     def claim(self) -> IO[str]:
-        """Make the folder ours; the claim lasts until the returned file is closed.
+        """Lock the folder for this server until the returned file is closed.
 
         Raises:
-            RunsFolderNotWritableError: if nothing can be written there.
-            RunsFolderInUseError: if another server claimed it.
+            RunsFolderNotWritableError: if it can't be written.
+            RunsFolderInUseError: if another server has locked it.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -172,7 +163,7 @@ class LabFolder:
         return lock
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each run's files hold, those in the trash included."""
+        """Return the size of each run's files in bytes, including runs in the trash."""
         found: dict[str, int] = {}
         for parent in (self.path, self.path / ".trash"):
             for folder in parent.iterdir() if parent.is_dir() else ():
@@ -181,23 +172,23 @@ class LabFolder:
         return found
 
     def free(self) -> int:
-        """Return how many bytes are left on the disk."""
+        """Return the free disk space in bytes."""
         return shutil.disk_usage(self.path).free
 
-    def set_aside(self, run_id: str) -> None:
+    def move_to_trash(self, run_id: str) -> None:
         """Move a run's files into the trash."""
         folder, trash = self.run(run_id).path, self._trash(run_id)
         trash.parent.mkdir(exist_ok=True)
         if folder.exists():
             folder.rename(trash)
 
-    def take_back(self, run_id: str) -> None:
+    def restore_from_trash(self, run_id: str) -> None:
         """Move a run's files out of the trash."""
         if self._trash(run_id).exists():
             self._trash(run_id).rename(self.run(run_id).path)
 
     def empty_trash(self, run_id: str) -> None:
-        """Remove a run's files for good."""
+        """Delete a run's files permanently."""
         shutil.rmtree(self._trash(run_id), ignore_errors=True)
 
     def _trash(self, run_id: str) -> Path:
@@ -205,33 +196,33 @@ class LabFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """A bundle that is being checked, and what was taken out of it so far."""
+class IncomingRun:
+    """A folder for a run that is being imported and is not checked yet."""
 
     path: Path
 
     @property
     def archive(self) -> Path:
-        """The bundle as it came."""
+        """The bundle as received."""
         return self.path / "bundle.zip"
 
     @property
     def folder(self) -> RunFolder:
-        """Its files as they will lie in the run's folder."""
+        """The unpacked files in the layout of a run's folder."""
         return RunFolder(self.path / "run")
 
-    def move_in(self, target: RunFolder) -> None:
-        """Make its files those of a run, all at once."""
+    def move_to(self, target: RunFolder) -> None:
+        """Move the files to the folder of a run, atomically."""
         self.folder.path.rename(target.path)
 
     def remove(self) -> None:
-        """Leave nothing of it."""
+        """Delete the folder, if it still exists."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def _size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
-        with suppress(OSError):  # It may be gone by now.
+        with suppress(OSError):  # It may have been deleted in the meantime.
             total += path.lstat().st_size if path.is_file() else 0
     return total

@@ -1,4 +1,4 @@
-"""Rewards that people wrote: for each person and environment one file with the newest versions."""
+"""Saved custom rewards: one file with the newest versions per user and environment."""
 
 import hashlib
 from contextlib import suppress
@@ -11,43 +11,43 @@ import msgspec
 from storage.files.atomic import write_atomically
 from storage.files.lab_folder import LabFolder
 
-_NOBODYS = "lab"
+_WITHOUT_ACCOUNTS = "lab"
 
 
 class RewardVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A reward as it was saved."""
+    """A saved version of a custom reward."""
 
     number: int
-    """Counted from 1 for each environment; never used again."""
+    """Counted from 1 for each environment; never reused."""
     code: str
     saved_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class RewardShelf:
-    """The versions of one person, or of the lab where there are no accounts."""
+class RewardFolder:
+    """The versions of one user, or of the lab where there are no accounts."""
 
     path: Path
 
     @classmethod
-    def of(cls, folder: LabFolder, person_id: str | None) -> "RewardShelf":
-        """Return the shelf of the person with this id, which must exist."""
-        return cls(folder.rewards / (person_id or _NOBODYS))
+    def of(cls, folder: LabFolder, user_id: str | None) -> "RewardFolder":
+        """Return the folder of the user with this id, who must exist."""
+        return cls(folder.rewards / (user_id or _WITHOUT_ACCOUNTS))
 
     @property
     def environments(self) -> int:
-        """For how many environments there are versions."""
+        """Number of environments that have versions."""
         return sum(1 for _ in self.path.glob("*.json"))
 
     def list(self, env_id: str) -> list[RewardVersion]:
         """Return the versions for an environment, newest first."""
-        # What can't be read is as good as none: nothing else depends on it.
+        # Treat an unreadable file as empty: nothing else depends on it.
         with suppress(OSError, msgspec.MsgspecError):
             return msgspec.json.decode(self._file(env_id).read_bytes(), type=list[RewardVersion])
         return []
 
     def save(self, env_id: str, code: str, *, keep: int) -> RewardVersion:
-        """Add a version and drop all but the newest; the same text again is the same version."""
+        """Add a version and drop all but the newest `keep`; unchanged code adds none."""
         before = self.list(env_id)
         if before and before[0].code == code:
             return before[0]

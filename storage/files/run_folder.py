@@ -1,4 +1,4 @@
-"""Where the files of a run lie: nobody else joins paths."""
+"""The files of a run; no other module builds their paths."""
 
 import hashlib
 import os
@@ -11,9 +11,16 @@ from typing import Any
 
 import msgspec
 
-from storage.files.atomic import Artifact, Content, find_unfinished, is_own_file, write_atomically
+from storage.files.atomic import (
+    Artifact,
+    Content,
+    find_unfinished,
+    is_own_file,
+    read_optional,
+    write_atomically,
+)
 from storage.files.checkpoint_files import CheckpointFile
-from storage.records.runs import JsonObject
+from storage.records import JsonObject
 
 _PORTABLE = re.compile(
     r"config\.json|metrics\.jsonl|insights\.json|init_from\.bin|reward\.py"
@@ -25,7 +32,7 @@ _PORTABLE = re.compile(
 
 
 def is_portable(name: str) -> bool:
-    """Whether a file of this name travels with a run; nothing else is taken out of a bundle."""
+    """Whether bundles may contain a file of this name; no other file is exported or unpacked."""
     return _PORTABLE.fullmatch(name) is not None
 
 
@@ -37,12 +44,12 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
-        """What was asked for, complete: a run can be repeated from it alone."""
+        """The complete config, sufficient to repeat the run."""
         return self.path / "config.json"
 
     @property
     def reward(self) -> Path:
-        """The reward function that somebody wrote for it, as config.json has it."""
+        """The code of the custom reward, a copy of the one in config.json."""
         return self.path / "reward.py"
 
     @property
@@ -57,28 +64,28 @@ class RunFolder:
 
     @property
     def delivered(self) -> dict[str, Path]:
-        """Where the files lie that a worker delivers beside its checkpoints."""
-        scaling = ("vecnormalize.pkl", "best-vecnormalize.pkl")
-        names = ("model.zip", "policy.pt", "best.zip", "best.pt", *scaling)
+        """Paths of the files that a worker delivers in addition to checkpoints."""
+        normalization = ("vecnormalize.pkl", "best-vecnormalize.pkl")
+        names = ("model.zip", "policy.pt", "best.zip", "best.pt", *normalization)
         return {name: self.path / name for name in names}
 
     @property
     def policy(self) -> Path:
-        """The weights and scaling of the final or stopped policy, to play with."""
+        """The final or stopped policy: weights and normalization."""
         return self.path / "policy.pt"
 
     def save_step(self, policy: Path, timesteps: int) -> None:
-        """Note when a policy was taken that isn't named after it."""
+        """Store the step of a policy whose file isn't named after it."""
         write_atomically(policy.with_suffix(".json"), msgspec.json.encode(timesteps))
 
     def step_of(self, policy: Path) -> int | None:
-        """Return when that was, where it was written down."""
+        """Return the step stored by `save_step`, if any."""
         with suppress(OSError, msgspec.MsgspecError):
             return msgspec.json.decode(policy.with_suffix(".json").read_bytes(), type=int)
         return None
 
     def newest_policy(self) -> tuple[Path, int] | None:
-        """Return the newest policy there is, and its step: a resumed run's final one is old."""
+        """Return the newest policy and its step; a resumed run's final one may be outdated."""
         known = [(file.timesteps, file.policy) for file in self.checkpoints]
         if (step := self.step_of(self.policy)) is not None:
             known.append((step, self.policy))
@@ -89,12 +96,12 @@ class RunFolder:
 
     @property
     def best_policy(self) -> Path:
-        """The weights and scaling of the policy that evaluations beside training liked best."""
+        """The policy with the best periodic evaluation: weights and normalization."""
         return self.path / "best.pt"
 
     @property
     def evaluations(self) -> list[Path]:
-        """What evaluations found, one JSON file each."""
+        """The records of evaluations, one JSON file each."""
         return sorted(self.evaluations_path.glob("*.json"))
 
     @property
@@ -108,7 +115,7 @@ class RunFolder:
         return self.path / "clips"
 
     def evaluations_found(self) -> list[JsonObject]:
-        """Return what evaluations found, oldest first; what can't be read is left out."""
+        """Return the records of evaluations, oldest first; skip those that can't be read."""
         found: list[JsonObject] = []
         for path in self.evaluations_path.glob("*.json"):
             with suppress(OSError, msgspec.MsgspecError):
@@ -116,7 +123,7 @@ class RunFolder:
         return sorted(found, key=lambda one: str(one.get("created_at")))
 
     def stamp(self) -> tuple[float, int]:
-        """Return what is another once evaluations, videos or metrics were added."""
+        """Return a value that changes when evaluations, videos or metrics are added."""
         changed, size = 0.0, 0
         with suppress(OSError):
             changed = self.evaluations_path.stat().st_mtime
@@ -124,18 +131,18 @@ class RunFolder:
             size = self.metrics.stat().st_size
         return changed, size
 
-    def newest_clip(self) -> Path | None:
-        """Return the video that was recorded last, if there is any."""
-        clips = {path: Artifact.at(path) for path in self.evaluations_path.glob("*.mp4")}
-        known = {path: clip.created_at for path, clip in clips.items() if clip is not None}
+    def newest_video(self) -> Path | None:
+        """Return the newest video of an evaluation or recording, if any."""
+        videos = {path: Artifact.at(path) for path in self.evaluations_path.glob("*.mp4")}
+        known = {path: video.created_at for path, video in videos.items() if video is not None}
         return max(known, key=lambda path: known[path], default=None)
 
     def save_insights(self, findings: JsonObject) -> None:
-        """Keep what the doctor found."""
+        """Store the doctor's findings."""
         write_atomically(self._insights, msgspec.json.encode(findings))
 
     def load_insights(self) -> JsonObject | None:
-        """Return what the doctor found, if it has looked and the file can be read."""
+        """Return the doctor's findings, if the file exists and can be read."""
         try:
             found: JsonObject = msgspec.json.decode(self._insights.read_bytes())
         except (OSError, msgspec.MsgspecError):
@@ -143,15 +150,12 @@ class RunFolder:
         return found
 
     def save_publication(self, content: bytes) -> None:
-        """Keep how the run was published."""
+        """Store the state of the run's publication."""
         write_atomically(self._publication, content)
 
     def load_publication(self) -> bytes | None:
-        """Return how the run was published, if it was."""
-        try:
-            return self._publication.read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return the state of the run's publication, if any."""
+        return read_optional(self._publication)
 
     @property
     def _publication(self) -> Path:
@@ -162,42 +166,42 @@ class RunFolder:
         return self.path / "insights.json"
 
     @property
-    def forks_path(self) -> Path:
-        """The folder of the policies that it had before it was changed."""
+    def snapshots_path(self) -> Path:
+        """The folder of policy snapshots from before changes; see `SnapshotFiles`."""
         return self.path / "forks"
 
     @property
-    def beginning(self) -> Path:
-        """The policy of another run that this one began with."""
+    def initial_policy(self) -> Path:
+        """The policy of another run that this one started from."""
         return self.path / "init_from.bin"
 
     @property
     def checkpoints(self) -> list["CheckpointFile"]:
-        """The checkpoints that are whole, oldest first."""
+        """The complete checkpoints, oldest first."""
         if not self._checkpoints.is_dir():
             return []
         found = [CheckpointFile(path) for path in self._checkpoints.glob("*.zip")]
-        return sorted((c for c in found if c.is_whole), key=lambda c: c.timesteps)
+        return sorted((c for c in found if c.is_complete), key=lambda c: c.timesteps)
 
     def save_checkpoint(
         self, content: Content, facts: JsonObject, *, policy: Content = b"", keep: int
     ) -> None:
-        """Store a checkpoint of `facts["timesteps"]`; only the newest and the pinned ones stay."""
+        """Store a checkpoint of step `facts["timesteps"]`; keep only `keep` and the pinned ones."""
         self._checkpoints.mkdir(exist_ok=True)
         file = CheckpointFile(self._checkpoints / f"{facts['timesteps']}.zip")
-        # A run that goes on delivers the checkpoint once more from which it does.
+        # A resumed run delivers the checkpoint from which it resumes again.
         pinned = {"pinned": True} if file.is_pinned() else {}
         facts = {**facts, **pinned, "sha256": hashlib.sha256(content).hexdigest()}
         write_atomically(file.path, content)
         write_atomically(file.policy, policy)
-        # The facts come last: a checkpoint without them isn't one.
+        # Write the facts last: a checkpoint without them is incomplete.
         write_atomically(file.facts_path, msgspec.json.encode(facts))
-        loose = [known for known in self.checkpoints if not known.is_pinned()]
-        for old in loose[:-keep]:
+        unpinned = [known for known in self.checkpoints if not known.is_pinned()]
+        for old in unpinned[:-keep]:
             old.remove()
 
     def pin_checkpoint(self, file: "CheckpointFile", *, on: bool) -> None:
-        """Keep a checkpoint for good, or let newer ones take its place."""
+        """Pin a checkpoint, or unpin it so that newer ones may replace it."""
         write_atomically(file.facts_path, msgspec.json.encode({**file.facts(), "pinned": on}))
 
     @property
@@ -206,23 +210,23 @@ class RunFolder:
 
     @property
     def last_frame(self) -> Path:
-        """The last picture that anybody saw of the run."""
+        """The last frame of the live view that was sent."""
         return self.path / "frame.jpg"
 
     @property
     def last_frame_header(self) -> Path:
-        """What that picture shows."""
+        """The header of the last frame."""
         return self.path / "frame.json"
 
     @property
     def worker_log(self) -> Path:
-        """What the worker printed, and the traceback if it failed."""
+        """The worker's output, and the traceback if it failed."""
         return self.path / "worker.log"
 
     def artifacts(self) -> dict[str, "Artifact"]:
         """Return the downloadable files that exist, by name."""
         try:
-            # One look at the folder instead of one at each file that may be in it.
+            # One directory scan instead of one stat call per possible file.
             there = {entry.name for entry in os.scandir(self.path)}
         except FileNotFoundError:
             return {}
@@ -235,13 +239,14 @@ class RunFolder:
         return {name: artifact for name, artifact in found.items() if artifact is not None}
 
     def portable(self) -> list[tuple[str, Path]]:
-        """Return the files that make a run the same elsewhere, by their names in a bundle.
+        """Return the files of a bundle by their names in it.
 
-        Of the checkpoints those that are pinned and the newest one; metrics come last, because a
-        checkpoint counts lines that must be there.
+        They include the pinned checkpoints and the newest one. Metrics come last, because a
+        checkpoint counts lines that must exist.
         """
         kept = [file for file in self.checkpoints if file.is_pinned()]
-        files = [self.config, self.reward, self.beginning, self._insights, *self.delivered.values()]
+        own = (self.config, self.reward, self.initial_policy, self._insights)
+        files = [*own, *self.delivered.values()]
         files += [path.with_suffix(".json") for path in (self.policy, self.best_policy)]
         for file in {*kept, *self.checkpoints[-1:]}:
             files += [file.path, file.policy, file.facts_path]
@@ -253,32 +258,32 @@ class RunFolder:
         return [(name, path) for name, path in found if is_portable(name) and is_own_file(path)]
 
     def place(self, name: str) -> Path:
-        """Return where a file of a bundle belongs, whose name `is_portable`."""
+        """Return the path for a file of a bundle, whose name must be portable."""
         if not is_portable(name):
-            raise ValueError(f"{name[:80]!r} is no file of a run.")
+            raise ValueError(f"{name[:80]!r} is not a file of a run.")
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
-    def create(self, config: JsonObject, beginning: bytes | None = None) -> None:
-        """Make the folder with its config.json, and the policy to begin with if there is one."""
+    def create(self, config: JsonObject, initial_policy: bytes | None = None) -> None:
+        """Create the folder with config.json and, if given, the policy to start from."""
         self.path.mkdir(parents=True)
         self.save_config(config)
-        if beginning is not None:
-            write_atomically(self.beginning, beginning)
+        if initial_policy is not None:
+            write_atomically(self.initial_policy, initial_policy)
 
     def remove_unfinished(self) -> None:
-        """Delete what was being written when a server was killed; nobody may be writing now."""
-        kept_in = (self._checkpoints, self.evaluations_path, self.clips_path, self.forks_path)
+        """Delete temporary files that a killed server left; nothing may be writing now."""
+        kept_in = (self._checkpoints, self.evaluations_path, self.clips_path, self.snapshots_path)
         for path in find_unfinished([self.path, *kept_in]):
             path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Delete the folder and all that is in it."""
+        """Delete the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def save_config(self, config: JsonObject) -> None:
-        """Write config.json, and reward.py if it has one."""
+        """Write config.json, and reward.py if the config has a custom reward."""
         write_atomically(self.config, msgspec.json.format(msgspec.json.encode(config), indent=2))
         if (code := config.get("reward_code")) is not None:
             write_atomically(self.reward, code.encode())

@@ -1,29 +1,28 @@
-"""A run's metrics: one JSON object per line, appended while it trains, read by everybody else."""
+"""A run's metrics: one JSON object per line, with a single writer and any number of readers."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-from tsdownsample import LTTBDownsampler
 
-from storage.records.curves import unfold
-from storage.records.runs import JsonObject
+from storage.records import JsonObject, unfold
 
 _AXES = ("n", "t", "timesteps")
-"""What every downsampled line keeps, so that a point can be placed."""
+"""The keys that every downsampled line keeps, to position its points."""
 
 _BLOCK = 1 << 16
 
 
 class MetricsWriter:
-    """Appends lines and numbers them 1, 2, 3 ... without gaps."""
+    """Appends lines and numbers them from 1 without gaps."""
 
     def __init__(self, path: Path) -> None:
         _cut_unreadable_end(path)
-        # Unbuffered: what could not be written must not turn up later.
+        # Unbuffered: lines that could not be written must not appear later.
         self._file = path.open("ab", buffering=0)
         self.count = last_number(path)
 
@@ -31,7 +30,7 @@ class MetricsWriter:
         """Write the lines, each with its number `n`, and return them as written.
 
         Raises:
-            OSError: if the disk doesn't take them all; then none is written.
+            OSError: if not all can be written; then none is.
         """
         numbered: list[JsonObject] = [
             {**line, "n": n} for n, line in enumerate(lines, start=self.count + 1)
@@ -51,13 +50,13 @@ class MetricsWriter:
             raise
 
     def close(self) -> None:
-        """Make sure that everything is on disk and let go of the file."""
+        """Flush everything to disk and close the file."""
         with self._file:
             os.fsync(self._file.fileno())
 
 
 def cut_back(path: Path, keep: int) -> int:
-    """Drop what comes after line `keep`, broken lines included; return how many lines that were."""
+    """Drop all lines after line `keep`, including broken ones; return the number of lines."""
     if not path.exists():
         return 0
     dropped = max(0, last_number(path) - keep)
@@ -74,17 +73,17 @@ def cut_back(path: Path, keep: int) -> int:
 
 
 def each_line(path: Path) -> Iterator[JsonObject]:
-    """Yield all lines that can be read, one by one."""
+    """Yield all lines that can be decoded."""
     yield from filter(None, map(_decode, _raw_lines(path)))
 
 
 def read_lines(path: Path) -> list[JsonObject]:
-    """Return all lines that can be read."""
+    """Return all lines that can be decoded."""
     return list(each_line(path))
 
 
 def read_columns(path: Path, names: Sequence[str]) -> list[JsonObject]:
-    """Return these values of all lines that have every one of them; the rest is never held."""
+    """Return these values of all lines that have every one; nothing else is held in memory."""
     lines = each_line(path)
     return [{name: line[name] for name in names} for line in lines if _has(line, names)]
 
@@ -94,19 +93,19 @@ def _has(line: JsonObject, names: Sequence[str]) -> bool:
 
 
 class LineReader:
-    """Reads a file piece by piece, from one line on, and remembers where it was."""
+    """Reads a file in parts, starting after a line, and keeps its position."""
 
     def __init__(self, path: Path, *, after: int) -> None:
         self._path = path
         self.number = after
-        """The number of the last line that was read."""
+        """Number of the last line that was read."""
         self._position = 0
 
     def read(self, limit: int) -> list[msgspec.Raw]:
-        """Return the next lines as they are written, at most `limit` of them."""
+        """Return up to `limit` further lines, undecoded."""
         found: list[msgspec.Raw] = []
         if not self._path.exists():
-            # Its run was deleted meanwhile.
+            # The run was deleted in the meantime.
             return found
         with self._path.open("rb") as file:
             file.seek(self._position)
@@ -119,7 +118,7 @@ class LineReader:
 
 
 def tail_lines(path: Path, count: int) -> list[JsonObject]:
-    """Return those of the last `count` lines that can be read, beginning at the end of the file."""
+    """Return those of the last `count` lines that can be decoded, reading from the end."""
     if count <= 0 or not path.exists():
         return []
     with path.open("rb") as file:
@@ -134,23 +133,23 @@ def tail_lines(path: Path, count: int) -> list[JsonObject]:
 
 
 def last_number(path: Path) -> int:
-    """Return the number of the last line that can be read, 0 if there is none."""
+    """Return the number of the last line that can be decoded, 0 if there is none."""
     if newest := tail_lines(path, 1):
         return int(newest[-1]["n"])
     return max((number for raw in _raw_lines(path) if (number := _number(raw))), default=0)
 
 
 def count_unreadable(path: Path) -> int:
-    """Return how many lines something other than a writer has left in the file."""
+    """Return the number of damaged lines in the file."""
     return sum(_number(raw) is None for raw in _raw_lines(path))
 
 
 def downsample(
     lines: Sequence[JsonObject], *, max_points: int, names: Iterable[str] | None = None
 ) -> list[JsonObject]:
-    """Keep, for each metric, the `max_points` lines that show its shape best (LTTB).
+    """Keep at most `max_points` lines of each metric: the ends, minima and maxima.
 
-    A line of the answer carries its axes and those metrics for which it was chosen.
+    A returned line has its axes and the metrics for which it was chosen.
     """
     chosen: dict[int, dict[str, Any]] = {}
     lines = [unfold(line) for line in lines]
@@ -164,7 +163,7 @@ def downsample(
 
 
 def pick(lines: Iterable[JsonObject], names: Iterable[str]) -> list[JsonObject]:
-    """Reduce each line to its axes and the metrics asked for; drop lines with none of them."""
+    """Reduce each line to its axes and the named metrics; drop lines without any of them."""
     wanted = list(names)
     unfolded = lines if "terms" in wanted else map(unfold, lines)
     return [
@@ -175,15 +174,16 @@ def pick(lines: Iterable[JsonObject], names: Iterable[str]) -> list[JsonObject]:
 
 
 def _shape(rows: Sequence[int], values: Sequence[float], max_points: int) -> Sequence[int]:
-    # LTTB keeps the first and the last point and needs at least one between them.
-    if len(rows) <= max(max_points, 3):
+    """Return the rows of the ends, and of the minimum and maximum of equal parts."""
+    if len(rows) <= max_points:
         return rows
-    kept = LTTBDownsampler().downsample(  # type: ignore[no-untyped-call]  # it has no types
-        np.asarray(rows, dtype=np.float64),
-        np.asarray(values, dtype=np.float64),
-        n_out=max(max_points, 3),
-    )
-    return [rows[int(index)] for index in kept]
+    edges = np.linspace(0, len(rows), (max_points - 2) // 2 + 1).astype(int)
+    column = np.asarray(values, dtype=np.float64)
+    kept = {0, len(rows) - 1}
+    for start, end in pairwise(edges.tolist()):
+        part = column[start:end]
+        kept |= {start + int(part.argmin()), start + int(part.argmax())}
+    return [rows[index] for index in sorted(kept)]
 
 
 def _metric_names(lines: Iterable[JsonObject]) -> list[str]:
@@ -196,7 +196,7 @@ def _is_number(value: object) -> bool:
 
 
 def _raw_lines(path: Path) -> Iterator[bytes]:
-    """Yield whole lines; what a writer hasn't finished yet isn't one."""
+    """Yield complete lines; skip one that is still being written."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -206,7 +206,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
 
 
 def _cut_unreadable_end(path: Path) -> None:
-    """Drop what a crash left behind the last line that can be read."""
+    """Truncate what a crash left after the last line that can be decoded."""
     if not path.exists():
         return
     with path.open("rb+") as file:
@@ -220,7 +220,7 @@ def _cut_unreadable_end(path: Path) -> None:
 
 
 class _Numbered(msgspec.Struct):
-    """All that must be in a line."""
+    """The minimal content of a line."""
 
     n: int
 
@@ -229,7 +229,7 @@ _NUMBERS = msgspec.json.Decoder(_Numbered)
 
 
 def _number(raw: bytes) -> int | None:
-    """Return a line's number, or None if it isn't a whole line."""
+    """Return a line's number, or None if the line is incomplete or damaged."""
     if not raw.endswith(b"\n"):
         return None
     try:
@@ -239,7 +239,7 @@ def _number(raw: bytes) -> int | None:
 
 
 def _decode(raw: bytes) -> JsonObject | None:
-    """Return a line, or None if a crash or a broken disk made something else of it."""
+    """Return a decoded line, or None if a crash or a disk error damaged it."""
     try:
         line: JsonObject = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeError):

@@ -1,4 +1,4 @@
-"""The vocabulary of accounts: who people are, how they show it, and what they did."""
+"""Records of accounts: users, their credentials, and the audit log."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,7 +8,7 @@ from storage.records.runs import JsonObject
 
 
 class Role(StrEnum):
-    """What a person may do: look, work, or look after the lab."""
+    """The role of a user: viewers only read, members train, administrators manage the lab."""
 
     ADMIN = "admin"
     MEMBER = "member"
@@ -16,14 +16,14 @@ class Role(StrEnum):
 
 
 class TokenScope(StrEnum):
-    """What a program may do with a person's token."""
+    """What an API token permits."""
 
     READ = "read"
     WRITE = "write"
 
 
 class Registration(StrEnum):
-    """Who may make an account."""
+    """Who may create an account."""
 
     OPEN = "open"
     INVITE = "invite"
@@ -31,8 +31,8 @@ class Registration(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonRecord:
-    """Somebody with an account."""
+class UserRecord:
+    """A user account."""
 
     id: str
     email: str
@@ -40,35 +40,35 @@ class PersonRecord:
     role: Role
     created_at: datetime
     password_hash: str | None = field(default=None, repr=False)
-    """None: they sign in elsewhere only."""
+    """None: they sign in with an external account only."""
     blocked_at: datetime | None = None
     last_login_at: datetime | None = None
     hf_token: str | None = field(default=None, repr=False)
     """Their Hugging Face token, encrypted."""
     avatar_at: datetime | None = None
-    """When their picture was made, if they have one."""
+    """When their profile picture was uploaded, if they have one."""
     runs_at_once: int | None = None
-    """How many of their runs may train at once; None: as many as anybody's."""
+    """Maximum number of runs that may train at once; None means the lab's default."""
     disk_mb: int | None = None
-    """How much their runs may hold; None: as much as anybody's."""
+    """Disk quota of their runs in MB; None means the lab's default."""
 
     @property
     def is_blocked(self) -> bool:
-        """Whether they are kept out."""
+        """Whether the user is blocked."""
         return self.blocked_at is not None
 
     @property
     def is_admin(self) -> bool:
-        """Whether they look after the lab."""
+        """Whether the user is an administrator."""
         return self.role is Role.ADMIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """A browser in which somebody is signed in; what it shows is kept as a digest only."""
+    """A signed-in browser; only a digest of its cookie is stored."""
 
     id: str
-    person_id: str
+    user_id: str
     created_at: datetime
     last_seen_at: datetime
     expires_at: datetime
@@ -78,10 +78,10 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRecord:
-    """A program that may act for somebody; what it shows is kept as a digest only."""
+    """An API token of a user; only its digest is stored."""
 
     id: str
-    person_id: str
+    user_id: str
     name: str
     scope: TokenScope
     created_at: datetime
@@ -90,12 +90,12 @@ class TokenRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationRecord:
-    """Permission for one person to make an account."""
+    """Permission for one user to create an account."""
 
     id: str
     role: Role
     email: str | None
-    """Whom it is for; None: whoever has the code."""
+    """The address it is for; None: anyone who has the code."""
     created_by: str
     created_at: datetime
     expires_at: datetime
@@ -105,9 +105,9 @@ class InvitationRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetRecord:
-    """Permission for somebody who forgot their password to set a new one."""
+    """Permission for a user to set a new password."""
 
-    person_id: str
+    user_id: str
     created_by: str
     created_at: datetime
     expires_at: datetime
@@ -115,24 +115,24 @@ class ResetRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRecord:
-    """An account elsewhere that stands for somebody here."""
+    """An external account with which a user signs in."""
 
     issuer: str
     subject: str
-    person_id: str
+    user_id: str
     provider: str
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """Something that somebody did, and from where."""
+    """An entry of the audit log."""
 
     id: int
     timestamp: datetime
-    person_id: str | None
+    user_id: str | None
     who: str
-    """Their address as it was then."""
+    """Their email address at that time."""
     action: str
     subject: str
     address: str

@@ -1,4 +1,4 @@
-"""What is asked and told about past runs: plain frozen values that every layer may pass around."""
+"""Results of queries for past runs: plain frozen values shared by all layers."""
 
 from dataclasses import dataclass
 
@@ -20,41 +20,41 @@ SORTABLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPage:
-    """Some of the runs that were asked for; those of a seed group stand together."""
+    """A page of the matching runs; each seed group is one entry."""
 
     entries: tuple[tuple[RunRecord, ...], ...]
-    """A run by itself, or the runs of a group in the order of their making."""
+    """Each a single run, or the runs of a group in order of creation."""
     number: int
-    """Which page it is, from 1 on."""
+    """Page number, starting at 1."""
     per_page: int
     entry_count: int
-    """How many entries all pages have together."""
+    """Number of entries on all pages."""
     run_count: int
-    """How many runs those are."""
+    """Number of runs on all pages."""
 
     @property
     def page_count(self) -> int:
-        """How many pages there are; one that is empty counts, too."""
+        """Number of pages, at least 1 even if there are no entries."""
         return max(1, -(-self.entry_count // self.per_page))
 
     @property
     def first(self) -> int:
-        """The number of its first entry, counted over all pages; 0 if there is none."""
+        """Number of its first entry, counted over all pages; 0 if there is none."""
         return (self.number - 1) * self.per_page + 1 if self.entries else 0
 
     @property
     def last(self) -> int:
-        """The number of its last entry."""
+        """Number of its last entry."""
         return max(0, self.first + len(self.entries) - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """By what the runs there are can be told apart, each in alphabetical order."""
+    """The values by which runs can be filtered, sorted alphabetically."""
 
     env_ids: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     run_count: int = 0
-    """How many runs there are, archived ones included."""
+    """Number of runs, including archived ones."""

@@ -1,4 +1,4 @@
-"""The vocabulary of the lab: plain frozen values that every layer may pass around."""
+"""Records of runs: plain frozen values shared by all layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ JsonObject = Mapping[str, Any]
 
 
 class RunStatus(StrEnum):
-    """Where a run is in its life; the arrows are in `ALLOWED_STEPS`."""
+    """The state of a run; its transitions are in `ALLOWED_TRANSITIONS`."""
 
     CREATED = "created"
     QUEUED = "queued"
@@ -27,7 +27,7 @@ class RunStatus(StrEnum):
 
     @property
     def is_active(self) -> bool:
-        """Whether a worker owns the run, or is about to."""
+        """Whether a worker owns the run, or it is queued for one."""
         return self is RunStatus.QUEUED or self.has_worker
 
     @property
@@ -37,21 +37,23 @@ class RunStatus(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to the run by itself."""
-        return self in ENDS
+        """Whether the run has ended."""
+        return self in FINAL_STATUSES
 
 
 WITH_WORKER = frozenset({RunStatus.STARTING, RunStatus.RUNNING, RunStatus.PAUSED})
 
-ENDS = frozenset({RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED})
+FINAL_STATUSES = frozenset(
+    {RunStatus.COMPLETED, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.INTERRUPTED}
+)
 
-ALLOWED_STEPS: dict[RunStatus, frozenset[RunStatus]] = {
+ALLOWED_TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
     RunStatus.CREATED: frozenset({RunStatus.QUEUED, RunStatus.STOPPED}),
     RunStatus.QUEUED: frozenset({RunStatus.STARTING, RunStatus.STOPPED}),
-    RunStatus.STARTING: ENDS | {RunStatus.RUNNING},
-    RunStatus.RUNNING: ENDS | {RunStatus.PAUSED},
-    RunStatus.PAUSED: ENDS | {RunStatus.RUNNING},
-    # What has ended can go on: stopped and broken runs as they are, completed ones if extended.
+    RunStatus.STARTING: FINAL_STATUSES | {RunStatus.RUNNING},
+    RunStatus.RUNNING: FINAL_STATUSES | {RunStatus.PAUSED},
+    RunStatus.PAUSED: FINAL_STATUSES | {RunStatus.RUNNING},
+    # Ended runs can be resumed: stopped and failed ones as they are, completed ones if extended.
     RunStatus.COMPLETED: frozenset({RunStatus.QUEUED}),
     RunStatus.STOPPED: frozenset({RunStatus.QUEUED}),
     RunStatus.FAILED: frozenset({RunStatus.QUEUED}),
@@ -60,7 +62,7 @@ ALLOWED_STEPS: dict[RunStatus, frozenset[RunStatus]] = {
 
 
 class EventLevel(StrEnum):
-    """How loudly the event log says something."""
+    """The severity of an event."""
 
     INFO = "info"
     WARNING = "warning"
@@ -68,7 +70,7 @@ class EventLevel(StrEnum):
 
 
 class Visibility(StrEnum):
-    """Who sees a run beside its owner, those it is shared with, and administrators."""
+    """Who sees a run in addition to its owner, the users it is shared with and administrators."""
 
     PRIVATE = "private"
     EVERYONE = "everyone"
@@ -76,7 +78,7 @@ class Visibility(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run has come, by its newest report."""
+    """The newest reported progress of a run."""
 
     timesteps: int = 0
     vec_steps: int = 0
@@ -88,21 +90,21 @@ class Progress:
     solved_at: int | None = None
     """Timesteps at which the mean over 100 episodes first reached the solved threshold."""
     best_evaluation: float | None = None
-    """The best mean return of an evaluation beside the training."""
+    """The best mean return of a periodic evaluation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """The shape of a learning curve in a few points: steps and mean rewards."""
+    """A learning curve reduced to a few points: steps and mean rewards."""
 
     every: int
-    """How many values a point stands for."""
+    """Number of values that each point averages."""
     points: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """One training run as it stands in the database."""
+    """One training run as stored in the database."""
 
     id: str
     name: str
@@ -115,10 +117,10 @@ class RunRecord:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     owner: str | None = None
-    """The person it belongs to; None: it was made without accounts."""
+    """The id of the user who owns it; None: it was created without accounts."""
     visibility: Visibility = Visibility.PRIVATE
     shared_with: tuple[str, ...] = ()
-    """People who may look at it."""
+    """Ids of users who may see it."""
     group_id: str | None = None
     parent: str | None = None
     tags: tuple[str, ...] = ()
@@ -127,36 +129,45 @@ class RunRecord:
     error: str | None = None
     progress: Progress = Progress()
     latest: JsonObject | None = None
-    """The newest value of every metric, or None before the first one."""
+    """The newest value of every metric; None before the first line."""
     sketch: Sketch | None = None
-    """The shape of its learning; None: nobody has drawn it yet."""
+    """Its reduced learning curve; None if not computed yet."""
 
     @property
     def score(self) -> float | None:
-        """What it is worth: its best evaluation, else its newest mean reward."""
+        """Its best evaluation, else its newest mean reward."""
         if self.progress.best_evaluation is not None:
             return self.progress.best_evaluation
         return (self.latest or {}).get("mean_reward")
 
     @property
     def total_timesteps(self) -> int:
-        """The budget."""
-        return int(self.config["total_timesteps"])
+        """The budget; 0 if the config was written by another version and can't be read."""
+        budget = self.config.get("total_timesteps")
+        return int(budget) if isinstance(budget, int | float) else 0
 
     @property
     def share_done(self) -> float:
-        """How much of the budget is used, from 0 to 1."""
+        """Fraction of the budget used, from 0 to 1."""
         if self.status is RunStatus.COMPLETED:
             return 1.0
-        return min(1.0, max(0.0, self.progress.timesteps / self.total_timesteps))
+        return min(1.0, max(0.0, self.progress.timesteps / max(1, self.total_timesteps)))
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds that are left at the speed of the run so far, where it is known."""
+        """Estimated seconds left at the run's average speed, if known."""
         done, elapsed = self.progress.timesteps, self.progress.elapsed_s
         if self.status is not RunStatus.RUNNING or not done or not elapsed:
             return None
         return max(0, self.total_timesteps - done) * elapsed / done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedRun:
+    """The fields of a queued run that the queue needs."""
+
+    id: str
+    owner: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +185,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """Which runs a list asks for; None means any."""
+    """Criteria of a list of runs; None means any."""
 
     status: RunStatus | None = None
     env_id: str | None = None
@@ -185,12 +196,12 @@ class RunFilter:
     archived: bool | None = False
     text: str | None = None
     seen_by: str | None = None
-    """Only what this person may look at."""
+    """Only runs that the user with this id may see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list and the cursor of the part after it."""
+    """A page of a list and the cursor of the next page."""
 
     items: tuple[T, ...]
     next: str | None

@@ -17,9 +17,9 @@ from playwright.sync_api import (
 from tests.lab_server import LabServer
 
 _FEATURES = (
-    # Pages of the address bar, built anew for each context although nobody sees it.
+    # Address-bar pages, which every context would build although it is never shown.
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"),
-    # The last list counts: the ones that matter of what Playwright turns off by itself.
+    # Only the last list counts, so it repeats the features that Playwright disables itself.
     *("HttpsUpgrades", "MediaRouter", "OptimizationHints", "PaintHolding", "Translate"),
     *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "LensOverlay"),
 )
@@ -33,8 +33,8 @@ _FLAGS = [
     "--disable-sync",
     f"--disable-features={','.join(_FEATURES)}",
 ]
-_PATIENCE_MS = 30_000
-"""A machine that others use, too, takes its time: what comes late isn't wrong."""
+_EXPECT_TIMEOUT_MS = 30_000
+"""A shared machine is slow, and a late result is not a wrong one."""
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
@@ -44,7 +44,7 @@ def chromium() -> Iterator[Browser]:
     assert path, "No Chromium on this machine: run make test, or install chromium."
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=_FLAGS)
-        expect.set_options(timeout=_PATIENCE_MS)
+        expect.set_options(timeout=_EXPECT_TIMEOUT_MS)
         yield opened
         opened.close()
 
@@ -56,30 +56,30 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """One person's browser; nothing may go wrong in it and nothing may leave the machine."""
+    """The browser of one user, which reports errors and requests to other hosts as problems."""
 
-    _rested: ClassVar[list[BrowserContext]] = []
-    """Left by earlier visits, with nothing but their caches: our scripts are read only once."""
+    _reusable: ClassVar[list[BrowserContext]] = []
+    """Cleared contexts of earlier visits: their caches avoid parsing our scripts again."""
 
     def __init__(self, browser: Browser, server: LabServer, *, width: int = 1440) -> None:
         self.server = server
         self.problems: list[str] = []
-        self.context = self._rested.pop() if self._rested else browser.new_context()
+        self.context = self._reusable.pop() if self._reusable else browser.new_context()
         self._size: ViewportSize = {"width": width, "height": 900}
 
     def open(self, path: str) -> Page:
         page = self.context.new_page()
         page.set_viewport_size(self._size)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda said: self._heard(said.type, said.text))
+        page.on("console", lambda message: self._record(message.type, message.text))
         page.on("request", lambda request: self._check_host(request.url))
         page.goto(self.server.url + path)
         page.get_by_text("RL LAB // GYM MANAGER").wait_for()
-        # What is typed before would be overwritten by what the server says first.
+        # The server's first message would overwrite text that is typed before the handshake.
         page.wait_for_function("!window.socket || window.did_handshake")
         return page
 
-    def _heard(self, kind: str, text: str) -> None:
+    def _record(self, kind: str, text: str) -> None:
         if kind in {"error", "warning"}:
             self.problems.append(f"{kind}: {text}")
 
@@ -89,20 +89,20 @@ class Visit:
             self.problems.append(f"a request to {host}")
 
     def close(self) -> None:
-        self._rest()
+        self._recycle()
         assert self.problems == []
 
-    def _rest(self) -> None:
-        """Forget who was here and what they chose."""
+    def _recycle(self) -> None:
+        """Clear the session and the settings, and keep the context for a later visit."""
         for page in self.context.pages:
             page.close()
         page = self.context.new_page()
-        forget = {"origin": self.server.url, "storageTypes": "cookies,local_storage,indexeddb"}
-        self.context.new_cdp_session(page).send("Storage.clearDataForOrigin", forget)
+        cleared = {"origin": self.server.url, "storageTypes": "cookies,local_storage,indexeddb"}
+        self.context.new_cdp_session(page).send("Storage.clearDataForOrigin", cleared)
         page.close()
         self.context.clear_cookies()
         self.context.clear_permissions()
-        self._rested.append(self.context)
+        self._reusable.append(self.context)
 
 
 @pytest.fixture

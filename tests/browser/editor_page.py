@@ -1,4 +1,4 @@
-"""A page with nothing but a code editor, under the lab's own rules for browsers."""
+"""A page with only a code editor, behind the request filter of the lab."""
 
 import ast
 import sys
@@ -10,7 +10,7 @@ from nicegui import app, ui
 from app.authoring.rewards.completions import Word
 from app.web.assets import ASSETS_FOLDER, ASSETS_URL
 from app.web.request_filter import RequestFilter
-from components.code_editor.code_editor import UNSCALED, CodeEditor, Handlers
+from components.code_editor.code_editor import UNSCALED_DIALOG, CodeEditor, Handlers
 from components.shell.theme import STYLESHEET, STYLESHEET_URL, ThemeSwitch
 
 TEXT = "def reward(obs, action):\n    return {'a':1.0}\n"
@@ -22,7 +22,7 @@ WORDS = (
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Problem:
     line: int
     column: int
     message: str
@@ -31,11 +31,11 @@ class Wrong:
     is_error: bool = True
 
 
-async def check(code: str) -> Sequence[Wrong]:
+async def check(code: str) -> Sequence[Problem]:
     try:
         ast.parse(code)
     except SyntaxError as error:
-        return [Wrong(error.lineno or 1, error.offset or 1, str(error.msg))]
+        return [Problem(error.lineno or 1, error.offset or 1, str(error.msg))]
     return []
 
 
@@ -50,15 +50,15 @@ def page() -> None:
 
     editor = CodeEditor(TEXT, label="Reward code", check=check, on=Handlers(save=save))
     editor.offer(WORDS)
-    shown = ui.label().classes("server-text")
+    server_text = ui.label().classes("server-text")
     ui.label("RL LAB // GYM MANAGER")
     ui.button("Compare", on_click=lambda: editor.compare(TEXT, "the default"))
     ui.button("Compare no more", on_click=lambda: editor.compare(None))
     ui.button("Begin again", on_click=lambda: editor.write(TEXT))
     ui.button("Write", on_click=lambda: editor.write("x = 1\n"))
     ui.button("Second line", on_click=lambda: editor.reveal(2))
-    ui.button("Read", on_click=lambda: shown.set_text(repr(editor.text)))
-    with ui.dialog().props(UNSCALED) as dialog, ui.card().classes("lab-full"):
+    ui.button("Read", on_click=lambda: server_text.set_text(repr(editor.text)))
+    with ui.dialog().props(UNSCALED_DIALOG) as dialog, ui.card().classes("lab-full"):
         CodeEditor("locked = 1\n", label="Code of a run", read_only=True)
         ui.button("Close", on_click=dialog.close)
     ui.button("Open a run", on_click=dialog.open)

@@ -1,4 +1,4 @@
-"""Take a picture of every page in every state into docs/images: `make screenshots`."""
+"""Save a screenshot of every page in every state to docs/images: `make screenshots`."""
 
 import io
 import shutil
@@ -16,12 +16,12 @@ IMAGES = ROOT / "docs" / "images"
 
 _COLOURS = 256
 _SETTLE_MS = 900
-_PATIENCE_MS = 90_000
+_TIMEOUT_MS = 90_000
 _LOADED = "() => [...document.images].every(image => image.complete || image.loading === 'lazy')"
 
 
 class Camera:
-    """Opens pages the way a person has them, and keeps what they look like."""
+    """Opens pages as a user does and saves screenshots of them."""
 
     def __init__(self, browser: Browser, lab: LabServer) -> None:
         self._browser = browser
@@ -37,27 +37,27 @@ class Camera:
         )
         return visit.open(path)
 
-    def take(self, name: str, path: str, **how: object) -> None:
-        """Open a page, wait until it is at rest, and keep a picture of it."""
-        page = self.open(path, **how)  # type: ignore[arg-type]
-        page.wait_for_function(_LOADED, timeout=_PATIENCE_MS)
+    def take(self, name: str, path: str, **options: object) -> None:
+        """Open a page, wait until it has settled, and save a screenshot of it."""
+        page = self.open(path, **options)  # type: ignore[arg-type]
+        page.wait_for_function(_LOADED, timeout=_TIMEOUT_MS)
         page.wait_for_timeout(_SETTLE_MS)
-        self.keep(name, page)
+        self.save(name, page)
 
     @staticmethod
-    def keep(name: str, page: Page) -> None:
-        """Write a picture with few colours, which is all that these pages have."""
+    def save(name: str, page: Page) -> None:
+        """Save a screenshot with a small palette, as these pages have few colours."""
         with Image.open(io.BytesIO(page.screenshot())) as picture:
-            # A way of choosing that keeps rare colours, such as the green of a dot.
-            few = picture.convert("RGB").quantize(
+            # This method keeps rare colours, such as the green of a dot.
+            reduced = picture.convert("RGB").quantize(
                 _COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
             )
-            few.save(IMAGES / f"{name}.png", optimize=True)
+            reduced.save(IMAGES / f"{name}.png", optimize=True)
         page.context.close()
 
 
 def main() -> None:
-    """Begin with an empty lab, and go through what happens in one."""
+    """Start with an empty lab and save its pages as runs are added."""
     folder = Path(tempfile.mkdtemp(prefix="screenshots-"))
     try:
         with (
@@ -65,16 +65,16 @@ def main() -> None:
             chromium() as browser,
         ):
             camera = Camera(browser, lab)
-            _empty(camera)
-            _live(camera)
-            _over(camera)
-            _compared(camera)
-            _written(camera)
+            _save_empty_lab(camera)
+            _save_training(camera)
+            _save_run_list(camera)
+            _save_comparison(camera)
+            _save_editors(camera)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _empty(camera: Camera) -> None:
+def _save_empty_lab(camera: Camera) -> None:
     camera.take("home-first-visit", "/")
     camera.take("home-first-visit-phone", "/", width=390, theme="dark")
     camera.take("home-nothing-fits", "/?q=spaceship&actions=discrete")
@@ -83,7 +83,7 @@ def _empty(camera: Camera) -> None:
     camera.take("runs-empty", "/runs", theme="dark")
 
 
-def _live(camera: Camera) -> None:
+def _save_training(camera: Camera) -> None:
     lab = camera.lab
     solved = lab.train(name="Balance the pole", preset="fast", total_timesteps=None)
     lab.train(name="Swing up", env_id="Acrobot-v1", total_timesteps=60_000)
@@ -93,15 +93,15 @@ def _live(camera: Camera) -> None:
     )
     lab.wait_for_steps(live["id"], 60_000)
     waiting = lab.create(name="Next in line", total_timesteps=50_000, start=True)
-    for name, how in {
+    for name, options in {
         "train-live": {},
         "train-live-dark": {"theme": "dark"},
         "train-live-phone": {"width": 390},
     }.items():
-        page = camera.open(f"/runs/{live['id']}", **how)  # type: ignore[arg-type]
-        page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+        page = camera.open(f"/runs/{live['id']}", **options)  # type: ignore[arg-type]
+        page.locator(".lab-stage canvas").wait_for(timeout=_TIMEOUT_MS)
         page.wait_for_timeout(4_000)
-        camera.keep(name, page)
+        camera.save(name, page)
     camera.take("run-waiting", f"/runs/{waiting['id']}")
     camera.take("home-returning", "/", theme="dark")
     camera.take("run-finished-explained", f"/runs/{solved['id']}", explain=True)
@@ -112,16 +112,16 @@ def _live(camera: Camera) -> None:
     camera.take("run-failed", f"/runs/{live['id']}")
 
 
-def _over(camera: Camera) -> None:
+def _save_run_list(camera: Camera) -> None:
     camera.take("runs", "/runs")
     camera.take("runs-phone", "/runs", width=390)
     page = camera.open("/runs", width=390, theme="dark")
-    page.get_by_role("button", name="Help and keys").click()
+    page.get_by_role("button", name="Help and keyboard shortcuts").click()
     page.wait_for_timeout(_SETTLE_MS)
-    camera.keep("help-phone", page)
+    camera.save("help-phone", page)
 
 
-def _compared(camera: Camera) -> None:
+def _save_comparison(camera: Camera) -> None:
     lab = camera.lab
     groups = []
     for algorithm in ("PPO", "A2C"):
@@ -137,21 +137,21 @@ def _compared(camera: Camera) -> None:
     camera.take("compare-phone", f"/compare?runs={','.join(groups)}", width=390, theme="dark")
 
 
-def _written(camera: Camera) -> None:
-    for name, how in {
+def _save_editors(camera: Camera) -> None:
+    for name, options in {
         "reward-lab": {},
         "reward-lab-phone": {"width": 390, "theme": "dark"},
     }.items():
-        page = camera.open("/train", **how)  # type: ignore[arg-type]
-        if "width" in how:
+        page = camera.open("/train", **options)  # type: ignore[arg-type]
+        if "width" in options:
             page.get_by_role("button", name="Setup", exact=True).click()
         page.get_by_role("button", name="Edit reward").click()
         page.get_by_label("Start from").click()
         page.get_by_role("option", name="Centre the pole").click()
         page.get_by_role("button", name="Check", exact=True).click()
-        page.get_by_text("What each step pays").wait_for(timeout=_PATIENCE_MS)
+        page.get_by_text("Reward per step").wait_for(timeout=_TIMEOUT_MS)
         page.wait_for_timeout(_SETTLE_MS)
-        camera.keep(name, page)
+        camera.save(name, page)
     camera.take("write", "/write")
 
 

@@ -6,43 +6,43 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.accounts.people import PASSWORD, Someone, client, newcomer
+from tests.app.accounts.users import PASSWORD, ApiUser, client, new_user
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 30_000
+_TIMEOUT_MS = 30_000
 
 
 @pytest.fixture
-def person(guarded: LabServer) -> Someone:
-    return newcomer(guarded)
+def member(guarded: LabServer) -> ApiUser:
+    return new_user(guarded)
 
 
 @pytest.fixture
-def page(browser: Browser, guarded: LabServer, person: Someone) -> Iterator[Page]:
-    """A browser in which `person` is signed in."""
+def page(browser: Browser, guarded: LabServer, member: ApiUser) -> Iterator[Page]:
+    """The training page with `member` signed in."""
     visit = Visit(browser, guarded)
-    yield signed_in(visit, person, "/train")
+    yield signed_in(visit, member, "/train")
     visit.context.close()
 
 
-def signed_in(visit: Visit, who: Someone, path: str) -> Page:
-    cookie = {"name": "lab_session", "value": who.api.cookies["lab_session"]}
+def signed_in(visit: Visit, user: ApiUser, path: str) -> Page:
+    cookie = {"name": "lab_session", "value": user.api.cookies["lab_session"]}
     visit.context.add_cookies([{**cookie, "url": visit.server.url}])  # type: ignore[list-item]
     return visit.open(path)
 
 
-def test_one_signs_in_by_keyboard_and_lands_where_one_wanted_to_go(
-    browser: Browser, guarded: LabServer, person: Someone
+def test_signing_in_by_keyboard_opens_the_requested_page(
+    browser: Browser, guarded: LabServer, member: ApiUser
 ) -> None:
     visit = Visit(browser, guarded)
     page = visit.open("/runs")
     assert page.url == f"{guarded.url}/login?next=/runs"
     expect(page.get_by_label("Password")).to_have_attribute("autocomplete", "current-password")
 
-    page.keyboard.type(person.email)
+    page.keyboard.type(member.email)
     page.keyboard.press("Tab")
     page.keyboard.type("not the password")
     page.keyboard.press("Enter")
@@ -52,9 +52,9 @@ def test_one_signs_in_by_keyboard_and_lands_where_one_wanted_to_go(
 
     page.wait_for_url("**/runs")
     page.get_by_role("button", name="Account").click()
-    expect(page.get_by_text(f"{person.email} · member")).to_be_visible()
+    expect(page.get_by_text(f"{member.email} · member")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
-    # With the way back or without it: the page may hear first that its session is over.
+    # With or without `next`: the page may be notified first that its session has ended.
     page.wait_for_url(re.compile("/login"))
     another = visit.context.new_page()
     another.goto(f"{guarded.url}/runs")
@@ -63,65 +63,66 @@ def test_one_signs_in_by_keyboard_and_lands_where_one_wanted_to_go(
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil.example"])
-def test_signing_in_leads_to_no_other_site(
-    guarded: LabServer, person: Someone, target: str
+def test_signing_in_never_redirects_to_another_site(
+    guarded: LabServer, member: ApiUser, target: str
 ) -> None:
-    form = {"email": person.email, "password": PASSWORD, "next": target}
+    form = {"email": member.email, "password": PASSWORD, "next": target}
 
     answer = client(guarded.url).post("/login", data=form)
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-def test_an_open_page_leaves_when_its_person_is_blocked(
-    page: Page, person: Someone, admin: Someone
+def test_an_open_page_redirects_to_sign_in_when_its_user_is_blocked(
+    page: Page, member: ApiUser, admin: ApiUser
 ) -> None:
-    person_id = person.me["id"]
+    user_id = member.me["id"]
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_visible()
 
-    admin.api.patch(f"/admin/people/{person_id}", json={"blocked": True})
+    admin.api.patch(f"/admin/people/{user_id}", json={"blocked": True})
 
-    page.wait_for_url("**/login?next=**", timeout=_PATIENCE_MS)
+    page.wait_for_url("**/login?next=**", timeout=_TIMEOUT_MS)
 
 
-def test_a_button_does_nothing_for_who_may_not_any_more(
-    page: Page, person: Someone, admin: Someone
+def test_a_button_is_refused_to_a_user_who_lost_the_right(
+    page: Page, member: ApiUser, admin: ApiUser
 ) -> None:
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_visible()
-    admin.api.patch(f"/admin/people/{person.me['id']}", json={"role": "viewer"})
+    admin.api.patch(f"/admin/people/{member.me['id']}", json={"role": "viewer"})
 
     page.get_by_role("button", name="Train", exact=True).click()
 
-    expect(page.get_by_text("Viewers may only look.")).to_be_visible(timeout=_PATIENCE_MS)
-    assert person.api.get("/runs", params={"owner": person.email}).json()["items"] == []
+    expect(page.get_by_text("Viewers have read-only access.")).to_be_visible(timeout=_TIMEOUT_MS)
+    assert member.api.get("/runs", params={"owner": member.email}).json()["items"] == []
 
 
-def test_people_keep_their_name_and_tokens(page: Page, person: Someone) -> None:
-    page.goto(f"{person.server.url}/profile")
+def test_users_change_their_name_and_manage_their_tokens(page: Page, member: ApiUser) -> None:
+    page.goto(f"{member.server.url}/profile")
     page.get_by_label("Name", exact=True).fill("Grace Hopper")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved.")).to_be_visible()
-    assert person.me["name"] == "Grace Hopper"
+    assert member.me["name"] == "Grace Hopper"
 
     page.get_by_label("Name of the token").fill("laptop")
-    page.get_by_role("button", name="Make token").click()
-    shown = page.locator(".lab-secret:visible").first
-    expect(shown).to_have_text(re.compile("rll_"))
-    headers = {"Authorization": f"Bearer {shown.inner_text()}"}
-    program = client(f"{person.server.url}/api", headers=headers)
+    page.get_by_role("button", name="Create token").click()
+    secret = page.locator(".lab-secret:visible").first
+    expect(secret).to_have_text(re.compile("rll_"))
+    headers = {"Authorization": f"Bearer {secret.inner_text()}"}
+    program = client(f"{member.server.url}/api", headers=headers)
     assert program.get("/me").json()["name"] == "Grace Hopper"
     page.get_by_role("button", name="Revoke laptop").click()
     expect(page.get_by_role("button", name="Revoke laptop")).to_have_count(0)
     assert program.get("/me").status_code == 401
 
 
-def test_secrets_are_kept_and_passwords_changed_from_the_profile(
-    page: Page, person: Someone
+def test_secrets_are_stored_and_passwords_changed_on_the_profile_page(
+    page: Page, member: ApiUser
 ) -> None:
-    page.goto(f"{person.server.url}/profile")
+    page.goto(f"{member.server.url}/profile")
     page.get_by_label("Hugging Face token").fill("hf_secret")
-    page.get_by_role("button", name="Keep token").click()
-    expect(page.get_by_text("A token is kept, encrypted.")).to_be_visible()
+    page.get_by_role("button", name="Save token").click()
+    expect(page.get_by_text("A token is stored, encrypted.")).to_be_visible()
+    expect(page.get_by_label("Hugging Face token")).to_have_value("")
     assert "hf_secret" not in page.content()
 
     page.get_by_label("Current password").fill("not this one")
@@ -130,12 +131,12 @@ def test_secrets_are_kept_and_passwords_changed_from_the_profile(
     expect(page.get_by_text("The current password is wrong.")).to_be_visible()
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("The password was changed.")).to_be_visible()
-    assert person.login("a wholly new password").status_code == 200
+    expect(page.get_by_text("Password changed.")).to_be_visible()
+    assert member.login("a wholly new password").status_code == 200
 
 
-def test_a_picture_is_made_small_and_loses_what_else_it_held(
-    page: Page, person: Someone, guarded: LabServer
+def test_an_avatar_is_scaled_down_and_stripped_of_metadata(
+    page: Page, member: ApiUser, guarded: LabServer
 ) -> None:
     exif = Image.Exif()
     exif[0x010E] = "taken at home"
@@ -150,18 +151,18 @@ def test_a_picture_is_made_small_and_loses_what_else_it_held(
         [{"name": "me.jpg", "mimeType": "image/jpeg", "buffer": buffer.getvalue()}]
     )
 
-    expect(page.get_by_alt_text("Your picture")).to_be_visible(timeout=_PATIENCE_MS)
-    stored = person.api.get(f"{guarded.url}{person.me['avatar_url']}")
+    expect(page.get_by_alt_text("Your picture")).to_be_visible(timeout=_TIMEOUT_MS)
+    stored = member.api.get(f"{guarded.url}{member.me['avatar_url']}")
     assert stored.headers["content-type"] == "image/png"
     assert b"taken at home" not in stored.content
     with Image.open(io.BytesIO(stored.content)) as picture:
         assert picture.size == (128, 128)
-    refused = person.api.put("/me/avatar", content=b"<svg onload=alert(1)>")
+    refused = member.api.put("/me/avatar", content=b"<svg onload=alert(1)>")
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, "avatar")
 
 
-def test_an_administrator_invites_somebody_who_then_registers(
-    browser: Browser, guarded: LabServer, admin: Someone
+def test_an_administrator_invites_a_user_who_then_registers(
+    browser: Browser, guarded: LabServer, admin: ApiUser
 ) -> None:
     visit = Visit(browser, guarded)
     page = signed_in(visit, admin, "/admin")
@@ -176,9 +177,9 @@ def test_an_administrator_invites_somebody_who_then_registers(
     guest.get_by_label("Password").fill("short")
     expect(guest.get_by_label("Password")).to_have_attribute("autocomplete", "new-password")
     guest.get_by_label("Password").fill(PASSWORD)
-    guest.get_by_role("button", name="Make account").click()
+    guest.get_by_role("button", name="Create account").click()
 
-    guest.wait_for_url(re.compile("/$"), timeout=_PATIENCE_MS)
+    guest.wait_for_url(re.compile("/$"), timeout=_TIMEOUT_MS)
     admin.api.patch("/admin/lab", json={"registration": "open"})
     page.reload()
     expect(page.get_by_text("invited@example.org").first).to_be_visible()
@@ -187,29 +188,31 @@ def test_an_administrator_invites_somebody_who_then_registers(
     visit.close()
 
 
-def test_a_run_is_shared_from_the_list(page: Page, person: Someone, guarded: LabServer) -> None:
-    friend = newcomer(guarded)
-    run_id = person.create_run(name="shared by hand")
+def test_a_run_is_shared_from_the_run_list(page: Page, member: ApiUser, guarded: LabServer) -> None:
+    friend = new_user(guarded)
+    run_id = member.create_run(name="shared by hand")
     page.goto(f"{guarded.url}/runs")
     row = page.get_by_role("row", name=re.compile("shared by hand"))
     row.get_by_role("button", name="Actions for").click()
     page.get_by_role("menuitem", name="Share").click()
     page.get_by_label("E-mail addresses").fill("nobody@example.org")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Nobody here has the address 'nobody@example.org'.")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(
+        page.get_by_text("There is no user with the address 'nobody@example.org'.")
+    ).to_be_visible()
 
     page.get_by_label("E-mail addresses").fill(friend.email)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.get_by_label("E-mail addresses")).to_have_count(0)
     assert friend.api.get(f"/runs/{run_id}").status_code == 200
     assert friend.api.delete(f"/runs/{run_id}").status_code == 403
 
 
-def test_a_run_that_is_brought_back_is_in_the_audit_log(
-    page: Page, person: Someone, admin: Someone, guarded: LabServer
+def test_restoring_a_deleted_run_is_in_the_audit_log(
+    page: Page, member: ApiUser, admin: ApiUser, guarded: LabServer
 ) -> None:
-    run_id = person.create_run(name="missed at once")
+    run_id = member.create_run(name="missed at once")
     page.goto(f"{guarded.url}/runs")
     row = page.get_by_role("row", name=re.compile("missed at once"))
     row.get_by_role("button", name="Actions for").click()
@@ -219,5 +222,5 @@ def test_a_run_that_is_brought_back_is_in_the_audit_log(
 
     items = admin.api.get("/admin/audit?limit=20").json()["items"]
 
-    about = [one["action"] for one in items if one["subject"] == run_id]
-    assert about == ["run_restored", "run_deleted", "run_created"]
+    actions = [entry["action"] for entry in items if entry["subject"] == run_id]
+    assert actions == ["run_restored", "run_deleted", "run_created"]

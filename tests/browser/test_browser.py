@@ -12,7 +12,7 @@ from tests.lab_server import LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 60_000
+_TIMEOUT_MS = 60_000
 
 
 def start_training(page: Page, timesteps: str = "5,000,000") -> None:
@@ -23,7 +23,7 @@ def start_training(page: Page, timesteps: str = "5,000,000") -> None:
 def stop_training(page: Page) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_label("Live feed").get_by_text("stopped", exact=True)).to_be_visible(
-        timeout=_PATIENCE_MS
+        timeout=_TIMEOUT_MS
     )
 
 
@@ -32,31 +32,31 @@ def number(page: Page, name: str) -> str:
     return cell.locator(".lab-number").inner_text()
 
 
-def picture(page: Page) -> str:
-    """Return the pixels on stage, as text to compare."""
+def frame(page: Page) -> str:
+    """Return the pixels of the live view as a data URL."""
     return str(page.locator(".lab-stage canvas").evaluate("canvas => canvas.toDataURL()"))
 
 
-def test_train_watch_stop_and_keep_a_plain_model(visit: Visit) -> None:
+def test_a_run_is_trained_watched_and_stopped_and_its_model_downloaded(visit: Visit) -> None:
     page = visit.open("/train")
     start_training(page)
 
-    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
-    first = picture(page)
+    page.locator(".lab-stage canvas").wait_for(timeout=_TIMEOUT_MS)
+    first = frame(page)
     page.wait_for_function(
         "first => document.querySelector('.lab-stage canvas').toDataURL() !== first",
         arg=first,
-        timeout=_PATIENCE_MS,
+        timeout=_TIMEOUT_MS,
     )
     page.wait_for_function(
         "() => [...document.querySelectorAll('.is-metrics .lab-number')]"
         ".every(number => number.innerText !== '-')",
-        timeout=_PATIENCE_MS,
+        timeout=_TIMEOUT_MS,
     )
     expect(page.get_by_label("Events").get_by_text("Training started.")).to_be_visible()
     expect(page.locator(".lab-stage-badge", has_text=re.compile(r"Reward .\d"))).to_be_visible()
     left = page.get_by_label("Live feed").get_by_text(re.compile(r"\d s left|min"))
-    expect(left.first).to_be_visible(timeout=_PATIENCE_MS)
+    expect(left.first).to_be_visible(timeout=_TIMEOUT_MS)
     stop_training(page)
 
     with page.expect_download() as download:
@@ -66,36 +66,36 @@ def test_train_watch_stop_and_keep_a_plain_model(visit: Visit) -> None:
     assert number(page, "Mean reward") != "-"
 
 
-def test_a_second_tab_follows_and_shows_the_same_picture_as_a_reloaded_one(visit: Visit) -> None:
+def test_a_second_tab_shows_the_same_frame_and_metrics_as_a_reloaded_one(visit: Visit) -> None:
     second = visit.open("/train")
     page = visit.open("/train")
     start_training(page)
     expect(second.get_by_label("Live feed").get_by_text("running")).to_be_visible(
-        timeout=_PATIENCE_MS
+        timeout=_TIMEOUT_MS
     )
-    page.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+    page.locator(".lab-stage canvas").wait_for(timeout=_TIMEOUT_MS)
 
     page.reload()
     for tab in (page, second):
-        tab.locator(".lab-stage canvas").wait_for(timeout=_PATIENCE_MS)
+        tab.locator(".lab-stage canvas").wait_for(timeout=_TIMEOUT_MS)
     stop_training(second)
     expect(page.get_by_label("Live feed").get_by_text("stopped", exact=True)).to_be_visible()
 
     page.wait_for_timeout(500)
     for name in ("Mean reward", "Eps length", "Loss", "FPS"):
         assert number(page, name) == number(second, name)
-    assert picture(page) == picture(second)
+    assert frame(page) == frame(second)
 
 
-def pages_of(visit: Visit) -> list[psutil.Process]:
-    """Return the processes that run what is in tabs."""
+def renderer_processes(visit: Visit) -> list[psutil.Process]:
+    """Return the renderer processes of the tabs."""
     assert visit.context.browser is not None
-    told = visit.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
-    found = [one["id"] for one in told["processInfo"] if one["type"] == "renderer"]
-    return [psutil.Process(number) for number in found]
+    info = visit.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+    ids = [entry["id"] for entry in info["processInfo"] if entry["type"] == "renderer"]
+    return [psutil.Process(number) for number in ids]
 
 
-def test_a_tab_in_the_background_is_up_to_date_when_it_comes_back(
+def test_a_suspended_background_tab_catches_up_when_it_resumes(
     visit: Visit, server: LabServer
 ) -> None:
     page = visit.open("/train")
@@ -103,24 +103,24 @@ def test_a_tab_in_the_background_is_up_to_date_when_it_comes_back(
     feed = page.get_by_label("Live feed")
     expect(feed.get_by_text("running", exact=True)).to_be_visible()
 
-    # As a browser does with tabs that nobody looks at.
-    asleep = pages_of(visit)
-    for one in asleep:
-        one.suspend()
+    # As a browser does with background tabs.
+    suspended = renderer_processes(visit)
+    for process in suspended:
+        process.suspend()
     try:
         server.wait_for_steps(run["id"], 20_000)
         server.api.post(f"/runs/{run['id']}/stop")
         ended = server.wait_for(run["id"], "stopped")
     finally:
-        for one in asleep:
-            one.resume()
+        for process in suspended:
+            process.resume()
 
     expect(feed.get_by_text("stopped", exact=True)).to_be_visible()
     mean = page.get_by_label("Metrics").locator(".lab-cell").filter(has_text="Mean reward")
     expect(mean.locator(".lab-number")).to_have_text(f"{ended['latest']['mean_reward']:,.1f}")
 
 
-def counts(page: Page, selector: str) -> Any:
+def point_counts(page: Page, selector: str) -> Any:
     """Return how many points the charts hold in the browser."""
     element_id = str(page.locator(selector).get_attribute("id")).removeprefix("c")
     return page.evaluate(f"getElement({element_id}).counts()")
@@ -132,18 +132,18 @@ def test_the_charts_hold_the_same_points_live_and_after_a_reload(
     page = visit.open("/train")
     start_training(page, "4,000")
     expect(page.get_by_label("Live feed").get_by_text("completed")).to_be_visible(
-        timeout=_PATIENCE_MS
+        timeout=_TIMEOUT_MS
     )
     page.wait_for_timeout(1_000)
-    live = counts(page, ".lab-curves-box")
+    live = point_counts(page, ".lab-curves-box")
 
     page.reload()
     page.wait_for_timeout(1_500)
 
     newest = server.api.get("/runs").json()["items"][0]
     assert live["reward"] == newest["episodes"]
-    assert counts(page, ".lab-curves-box") == live
-    assert counts(page, ".lab-bars-box") == [min(100, newest["episodes"])]
+    assert point_counts(page, ".lab-curves-box") == live
+    assert point_counts(page, ".lab-bars-box") == [min(100, newest["episodes"])]
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "100")
 
 
@@ -154,7 +154,7 @@ def test_the_theme_is_remembered(visit: Visit) -> None:
 
     page.get_by_role("button", name="Theme").click()
     page.wait_for_function(f"() => {background} === 'rgb(11, 11, 12)'")
-    # The server has the browser keep it, in a message of its own.
+    # The server sets the cookie in a separate message.
     page.wait_for_function("() => document.cookie.includes('theme=dark')")
     page.reload()
     page.get_by_text("RL LAB // GYM MANAGER").wait_for()
@@ -162,7 +162,7 @@ def test_the_theme_is_remembered(visit: Visit) -> None:
     page.wait_for_function(f"() => {background} === 'rgb(11, 11, 12)'")
 
 
-def test_an_unfit_algorithm_is_refused_in_place(visit: Visit) -> None:
+def test_an_incompatible_algorithm_is_rejected_in_the_form(visit: Visit) -> None:
     page = visit.open("/train")
     page.get_by_role("radio", name="BipedalWalker-v3").click()
     page.get_by_label("Algorithm").click()
@@ -173,7 +173,7 @@ def test_an_unfit_algorithm_is_refused_in_place(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
 
 
-def test_everything_can_be_reached_by_keyboard(visit: Visit) -> None:
+def test_the_form_can_be_reached_by_keyboard(visit: Visit) -> None:
     page = visit.open("/train")
     page.wait_for_timeout(500)
     reached = set()
@@ -183,15 +183,15 @@ def test_everything_can_be_reached_by_keyboard(visit: Visit) -> None:
             page.evaluate("document.activeElement.innerText || document.activeElement.ariaLabel")
         )
 
-    # Environments are one choice: the arrow keys move within it.
+    # The environments are one tab stop: arrow keys move between them.
     assert any(text and "CartPole-v1" in text for text in reached)
     assert any(text and text.strip().lower() == "train" for text in reached)
 
 
-def test_the_api_documentation_is_drawn_without_help_from_outside(visit: Visit) -> None:
+def test_the_api_documentation_renders_without_external_requests(visit: Visit) -> None:
     page = visit.context.new_page()
     page.on("request", lambda request: visit._check_host(request.url))
     page.goto(visit.server.url + "/api/docs")
 
     start = page.locator('[data-path="/runs/{run_id}/start"]')
-    expect(start.first).to_be_visible(timeout=_PATIENCE_MS)
+    expect(start.first).to_be_visible(timeout=_TIMEOUT_MS)

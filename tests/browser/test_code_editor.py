@@ -52,8 +52,11 @@ def opened(browser: Browser, address: str, request: pytest.FixtureRequest) -> It
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
-    page.on("request", lambda request: _stays_here(request.url, address, problems))
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
+    page.on("request", lambda request: _check_host(request.url, address, problems))
     page.goto(address)
     expect(editor(page)).to_have_attribute("aria-busy", "false", timeout=30_000)
     yield page
@@ -63,14 +66,14 @@ def opened(browser: Browser, address: str, request: pytest.FixtureRequest) -> It
 
 @pytest.fixture
 def page(opened: Page) -> Page:
-    """An editor with the text of the beginning."""
+    """The editor, reset to its initial text."""
     opened.get_by_role("button", name="Begin again").click()
     expect(text_on_the_server(opened)).to_have_text(repr(TEXT))
-    expect(opened.locator(".lab-code-said").first).to_have_text("No problems")
+    expect(opened.locator(".lab-code-status").first).to_have_text("No problems")
     return opened
 
 
-def _stays_here(url: str, address: str, problems: list[str]) -> None:
+def _check_host(url: str, address: str, problems: list[str]) -> None:
     if urlsplit(url).netloc not in ("", urlsplit(address).netloc):
         problems.append(f"a request to {url}")
 
@@ -79,7 +82,7 @@ def editor(page: Page) -> Locator:
     return page.locator(".lab-code-place").first
 
 
-def write_at_the_end(page: Page, text: str) -> None:
+def type_at_the_end(page: Page, text: str) -> None:
     page.locator(".view-lines, .cm-content").first.click()
     page.keyboard.press("Control+End")
     page.keyboard.type(text, delay=20)
@@ -90,50 +93,50 @@ def text_on_the_server(page: Page) -> Locator:
     return page.locator(".server-text")
 
 
-def test_a_mistake_is_underlined_and_named_while_typing(page: Page) -> None:
-    said = page.locator(".lab-code-said").first
-    expect(said).to_have_text("No problems")
+def test_a_syntax_error_is_underlined_and_listed_while_typing(page: Page) -> None:
+    status = page.locator(".lab-code-status").first
+    expect(status).to_have_text("No problems")
 
-    write_at_the_end(page, "y = (1 +")
+    type_at_the_end(page, "y = (1 +")
 
     expect(page.locator(".squiggly-error, .lab-squiggle.is-error").first).to_be_visible()
-    expect(said).to_have_text("1 problem")
+    expect(status).to_have_text("1 problem")
     page.get_by_role("button", name="Line 3").click()
     page.keyboard.press("Control+a")
     page.keyboard.type("x = 1")
-    expect(said).to_have_text("No problems")
+    expect(status).to_have_text("No problems")
     expect(page.locator(".squiggly-error, .lab-squiggle.is-error")).to_have_count(0)
 
 
-def test_a_dot_offers_the_parts_of_what_stands_before_it(page: Page) -> None:
-    write_at_the_end(page, "x = obs.")
+def test_a_dot_completes_the_parts_of_the_name_before_it(page: Page) -> None:
+    type_at_the_end(page, "x = obs.")
 
-    offers = page.locator(".suggest-widget, .cm-tooltip-autocomplete")
-    expect(offers.get_by_text("pole_angle")).to_be_visible()
+    completions = page.locator(".suggest-widget, .cm-tooltip-autocomplete")
+    expect(completions.get_by_text("pole_angle")).to_be_visible()
     page.keyboard.type("car", delay=20)
-    expect(offers.get_by_text("pole_angle")).not_to_be_visible()
-    expect(offers.get_by_text("cart_position").first).to_be_visible()
-    # What appears under a finger that is already on its way isn't taken: CodeMirror waits 75 ms.
+    expect(completions.get_by_text("pole_angle")).not_to_be_visible()
+    expect(completions.get_by_text("cart_position").first).to_be_visible()
+    # CodeMirror ignores keys in the first 75 ms of a list, which the user can't have seen yet.
     page.wait_for_timeout(200)
     page.keyboard.press("Enter")
 
     expect(text_on_the_server(page)).to_contain_text("x = obs.cart_position")
 
 
-def test_ctrl_s_saves_and_format_lays_the_code_out(page: Page) -> None:
-    write_at_the_end(page, "z=1")
+def test_ctrl_s_saves_and_format_reformats_the_code(page: Page) -> None:
+    type_at_the_end(page, "z=1")
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved 3 lines")).to_be_visible()
 
     page.get_by_role("button", name="Format").click()
-    expect(page.locator(".lab-code-said").first).to_have_text("Formatted")
+    expect(page.locator(".lab-code-status").first).to_have_text("Formatted")
     expect(text_on_the_server(page)).to_contain_text('return {"a": 1.0}')
     expect(text_on_the_server(page)).to_contain_text("z = 1")
     page.get_by_role("button", name="Undo").first.click()
     expect(text_on_the_server(page)).to_contain_text("return {'a':1.0}")
 
 
-def test_the_page_writes_compares_and_shows_a_line(page: Page) -> None:
+def test_the_server_replaces_the_code_shows_a_diff_and_reveals_a_line(page: Page) -> None:
     page.get_by_role("button", name="Write").click()
     expect(editor(page)).to_contain_text("x = 1")
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -148,13 +151,13 @@ def test_the_page_writes_compares_and_shows_a_line(page: Page) -> None:
     expect(text_on_the_server(page)).to_have_text(r"'x = 1\nsecond = 2'")
 
 
-def test_tab_indents_until_escape_lets_it_leave(page: Page) -> None:
-    write_at_the_end(page, "if x:\n")
+def test_tab_indents_until_escape_lets_it_move_the_focus(page: Page) -> None:
+    type_at_the_end(page, "if x:\n")
     page.keyboard.press("Tab")
     page.keyboard.type("pass")
-    told = page.get_by_text("Tab leaves the editor now")
-    while not told.is_visible():
-        # The first one may close suggestions.
+    hint = page.get_by_text("Tab leaves the editor now")
+    while not hint.is_visible():
+        # The first press may close the completions.
         page.keyboard.press("Escape")
         page.wait_for_timeout(100)
     page.keyboard.press("Tab")
@@ -162,28 +165,28 @@ def test_tab_indents_until_escape_lets_it_leave(page: Page) -> None:
     assert page.evaluate("document.activeElement.closest('.lab-code-place')") is None
 
 
-def test_a_run_s_code_is_shown_and_cannot_be_changed(page: Page) -> None:
+def test_the_code_of_a_run_is_read_only(page: Page) -> None:
     page.get_by_role("button", name="Open a run").click()
-    shown = page.get_by_role("dialog")
-    expect(shown.locator(".lab-code-place")).to_contain_text("locked", timeout=30_000)
-    shown.locator(".view-lines, .cm-content").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".lab-code-place")).to_contain_text("locked", timeout=30_000)
+    dialog.locator(".view-lines, .cm-content").click()
     page.keyboard.type("changed")
 
-    expect(shown.locator(".lab-code-place")).not_to_contain_text("changed")
-    expect(shown.get_by_role("button", name="Undo")).not_to_be_visible()
-    shown.get_by_role("button", name="Close").click()
-    expect(shown).to_have_count(0)
+    expect(dialog.locator(".lab-code-place")).not_to_contain_text("changed")
+    expect(dialog.get_by_role("button", name="Undo")).not_to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
 
 
 @pytest.mark.skipif(not _AXE.is_file(), reason="axe-core isn't installed: make setup-test")
-def test_no_serious_obstacle_for_assistive_technology(page: Page) -> None:
-    write_at_the_end(page, "y = (1 +  # half of it")
-    expect(page.locator(".lab-code-said").first).to_have_text("1 problem")
+def test_the_editor_has_no_serious_accessibility_violation(page: Page) -> None:
+    type_at_the_end(page, "y = (1 +  # half of it")
+    expect(page.locator(".lab-code-status").first).to_have_text("1 problem")
     page.add_script_tag(path=Path(_AXE))
     for _ in range(2):
-        found = page.evaluate("axe.run(document.querySelector('.lab-code'))")["violations"]
-        serious = [(one["id"], one["nodes"][0]["html"][:200]) for one in found
-                   if one["impact"] in {"serious", "critical"}]  # fmt: skip
+        violations = page.evaluate("axe.run(document.querySelector('.lab-code'))")["violations"]
+        serious = [(each["id"], each["nodes"][0]["html"][:200]) for each in violations
+                   if each["impact"] in {"serious", "critical"}]  # fmt: skip
         assert serious == []
         page.get_by_role("button", name="Theme").click()
         page.wait_for_timeout(300)

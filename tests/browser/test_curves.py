@@ -17,8 +17,8 @@ from tests.lab_server import LabServer, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 60_000
-_MOST_POINTS = 1_500
+_TIMEOUT_MS = 60_000
+_MAX_POINTS = 1_500
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def long_run(server: LabServer) -> str:
 def page(
     browser: Browser, server: LabServer, long_run: str, request: pytest.FixtureRequest
 ) -> Iterator[Page]:
-    """The page of the long run; who zooms or chooses on it puts it back."""
+    """The page of the long run; a test that zooms or selects on it restores the view."""
     visit = Visit(browser, server, width=request.param)
     yield visit.open(f"/runs/{long_run}")
     visit.close()
@@ -60,7 +60,7 @@ def _line(i: int) -> dict[str, Any]:
     }
     if i % 10:
         return {**line, "reward": float(i % 500), "episode_length": i % 500}
-    # A peak that must survive every thinning.
+    # A peak that must survive any downsampling.
     kl = 0.9 if i == 15_000 else 0.01
     return {**line, "approx_kl": kl, "loss": 1.0, "value_loss": 0.5, "entropy": -0.1}
 
@@ -70,26 +70,26 @@ def figure(page: Page, title: str) -> Locator:
 
 
 def plot(page: Page, title: str) -> Locator:
-    found = figure(page, title).locator(".lab-curve-plot")
-    expect(found).to_be_visible(timeout=_PATIENCE_MS)
-    found.scroll_into_view_if_needed()
-    return found
+    area = figure(page, title).locator(".lab-curve-plot")
+    expect(area).to_be_visible(timeout=_TIMEOUT_MS)
+    area.scroll_into_view_if_needed()
+    return area
 
 
-def ask(page: Page, what: str) -> Any:
-    """Look into the component `c` that holds the points."""
+def evaluate(page: Page, expression: str) -> Any:
+    """Evaluate JavaScript in which `c` is the component that holds the points."""
     element = str(page.locator(".lab-curves-box").get_attribute("id")).removeprefix("c")
-    return page.evaluate(f"((c) => {what})(getElement({element}))")
+    return page.evaluate(f"((c) => {expression})(getElement({element}))")
 
 
-def wait_for_answer(page: Page) -> None:
-    """Wait until the browser has what it asked for last."""
+def wait_for_data(page: Page) -> None:
+    """Wait until the browser has the response to its latest request."""
     page.wait_for_timeout(300)
-    wait_until(lambda: bool(ask(page, "c.question > 0 && c.extras.question === c.question")))
+    wait_until(lambda: bool(evaluate(page, "c.question > 0 && c.extras.question === c.question")))
 
 
 def drag(page: Page, title: str, begin: float, end: float) -> None:
-    """Draw a window over a plot, from one share of its width to another."""
+    """Drag over a plot, from one fraction of its width to another."""
     box = plot(page, title).bounding_box()
     assert box is not None
     y, inner = box["y"] + box["height"] / 2, box["width"] - 70
@@ -100,13 +100,13 @@ def drag(page: Page, title: str, begin: float, end: float) -> None:
     page.mouse.up()
 
 
-def test_what_was_measured_is_drawn_and_nothing_else(page: Page) -> None:
+def test_only_measured_metrics_are_drawn(page: Page) -> None:
     for title in ("Reward", "Episode length", "Losses", "Entropy", "KL divergence", "FPS"):
-        expect(figure(page, title)).to_be_visible(timeout=_PATIENCE_MS)
+        expect(figure(page, title)).to_be_visible(timeout=_TIMEOUT_MS)
     expect(figure(page, "Clip fraction")).to_have_count(0)
-    counts = ask(page, "c.counts()")
-    assert max(counts.values()) <= _MOST_POINTS
-    assert ask(page, "c.series.approx_kl.points.some(([, y]) => y === 0.9)")
+    counts = evaluate(page, "c.counts()")
+    assert max(counts.values()) <= _MAX_POINTS
+    assert evaluate(page, "c.series.approx_kl.points.some(([, y]) => y === 0.9)")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -115,14 +115,14 @@ def test_the_axis_can_be_switched_and_a_reload_keeps_it(visit: Visit, long_run: 
     plot(page, "Reward")
     ends = {}
 
-    for axis in ("Steps", "Vectorised steps", "Updates", "Episodes", "Time"):
+    for axis in ("Steps", "Vectorized steps", "Updates", "Episodes", "Time"):
         page.get_by_label("x-axis").select_option(label=axis)
-        wait_for_answer(page)
-        ends[axis] = ask(page, "c.extent[1]")
+        wait_for_data(page)
+        ends[axis] = evaluate(page, "c.extent[1]")
 
     assert ends == {
         "Steps": 3_000_000,
-        "Vectorised steps": 750_000,
+        "Vectorized steps": 750_000,
         "Updates": 3_000,
         "Episodes": 27_000,
         "Time": 600,
@@ -136,62 +136,62 @@ def test_the_axis_can_be_switched_and_a_reload_keeps_it(visit: Visit, long_run: 
     expect(page.get_by_role("checkbox", name="Log y")).to_be_checked()
     plot(page, "Entropy")
     expect(figure(page, "Entropy").get_by_text("Not on a log scale")).to_be_visible()
-    wait_for_answer(page)
-    assert ask(page, "c.extent[1]") == 600
+    wait_for_data(page)
+    assert evaluate(page, "c.extent[1]") == 600
 
 
-def test_a_zoom_asks_the_server_for_more_and_can_be_undone(phone: Visit, long_run: str) -> None:
+def test_a_zoom_requests_more_points_and_can_be_reset(phone: Visit, long_run: str) -> None:
     page = phone.open(f"/runs/{long_run}")
     plot(page, "Reward")
-    wait_for_answer(page)
+    wait_for_data(page)
     inside = "c.series.reward.points.filter(([x]) => x > 1420000 && x < 1490000).length"
-    before = ask(page, inside)
+    before = evaluate(page, inside)
 
     drag(page, "Reward", 0.465, 0.505)
-    wait_for_answer(page)
+    wait_for_data(page)
 
     assert before < 80
-    # So many episodes ended there, and now each has its point.
-    assert ask(page, inside) == 630
-    low, high = ask(page, "c.range()")
+    # As many episodes ended there, and now each has a point.
+    assert evaluate(page, inside) == 630
+    low, high = evaluate(page, "c.range()")
     assert 1_250_000 < low < 1_420_000
     assert 1_490_000 < high < 1_700_000
     page.reload()
     plot(page, "Reward")
-    wait_for_answer(page)
-    assert ask(page, "c.range()") == [low, high]
+    wait_for_data(page)
+    assert evaluate(page, "c.range()") == [low, high]
 
     page.get_by_role("button", name="Reset zoom").click()
-    wait_for_answer(page)
-    assert ask(page, "c.range()") == [0, 3_000_000]
+    wait_for_data(page)
+    assert evaluate(page, "c.range()") == [0, 3_000_000]
 
 
-def test_a_question_that_was_overtaken_is_not_answered(page: Page) -> None:
+def test_a_superseded_request_is_not_answered(page: Page) -> None:
     plot(page, "Reward")
-    wait_for_answer(page)
-    # As a page that opens does it: the first question waits for the line, the second doesn't.
+    wait_for_data(page)
+    # As a page that opens does: its first request waits for the connection, the second doesn't.
     look = "c.$emit('look', { run: c.run, axis: c.axis, from: null, to: null, question: c.question"
 
-    ask(page, f"(c.question += 2, {look} }}), {look} - 1 }}), null)")
+    evaluate(page, f"(c.question += 2, {look} }}), {look} - 1 }}), null)")
 
-    wait_for_answer(page)
+    wait_for_data(page)
 
 
-def test_keys_zoom_and_move_too(page: Page) -> None:
+def test_keys_zoom_and_pan(page: Page) -> None:
     plot(page, "Reward").focus()
 
     page.keyboard.press("+")
-    assert ask(page, "c.range()") == [750_000, 2_250_000]
+    assert evaluate(page, "c.range()") == [750_000, 2_250_000]
     page.keyboard.press("ArrowRight")
-    assert ask(page, "c.range()") == [1_125_000, 2_625_000]
+    assert evaluate(page, "c.range()") == [1_125_000, 2_625_000]
     page.keyboard.press("0")
 
-    assert ask(page, "c.range()") == [0, 3_000_000]
+    assert evaluate(page, "c.range()") == [0, 3_000_000]
     expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
-    wait_for_answer(page)
+    wait_for_data(page)
 
 
-def test_all_charts_show_the_moment_that_one_is_pointed_at(page: Page) -> None:
+def test_pointing_at_one_chart_shows_the_same_step_in_all_charts(page: Page) -> None:
     plot(page, "Entropy")
 
     plot(page, "Episode length").hover()
@@ -206,7 +206,9 @@ def test_all_charts_show_the_moment_that_one_is_pointed_at(page: Page) -> None:
     assert len(set(lefts)) == 1
 
 
-def test_the_table_has_every_line_of_the_file(page: Page, server: LabServer, long_run: str) -> None:
+def test_the_csv_has_every_line_of_the_metrics_file(
+    page: Page, server: LabServer, long_run: str
+) -> None:
     plot(page, "Losses")
 
     with page.expect_download() as download:
@@ -223,7 +225,7 @@ def test_the_table_has_every_line_of_the_file(page: Page, server: LabServer, lon
         assert (row["t"], int(row["timesteps"])) == (line["t"], line["timesteps"])
 
 
-def test_a_chart_becomes_a_picture(page: Page) -> None:
+def test_a_chart_is_downloaded_as_png(page: Page) -> None:
     plot(page, "Reward")
 
     with page.expect_download() as download:
@@ -235,7 +237,7 @@ def test_a_chart_becomes_a_picture(page: Page) -> None:
     assert len(content) > 5_000
 
 
-def test_the_terms_of_a_reward_are_lines_of_one_chart(visit: Visit, server: LabServer) -> None:
+def test_reward_terms_are_lines_of_one_chart(visit: Visit, server: LabServer) -> None:
     run_id: str = server.create(name="Shaped")["id"]
     writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
     writer.append(
@@ -248,7 +250,7 @@ def test_the_terms_of_a_reward_are_lines_of_one_chart(visit: Visit, server: LabS
 
     terms = figure(page, "Reward terms")
     expect(terms.locator(".lab-curve-names li")).to_have_text(
-        ["alive", "pole upright"], timeout=_PATIENCE_MS
+        ["alive", "pole upright"], timeout=_TIMEOUT_MS
     )
     expect(figure(page, "Shaped reward")).to_be_visible()
     table = terms.get_by_role("link", name="CSV").get_attribute("href")
@@ -258,10 +260,10 @@ def test_the_terms_of_a_reward_are_lines_of_one_chart(visit: Visit, server: LabS
     assert rows[1].endswith("1,-0.1")
 
 
-def test_pointing_at_a_chart_moves_nothing(page: Page) -> None:
+def test_pointing_at_a_chart_does_not_shift_the_layout(page: Page) -> None:
     box = plot(page, "Losses").bounding_box()
     assert box is not None
-    wait_for_answer(page)
+    wait_for_data(page)
     tops = """[...document.querySelectorAll('.lab-curve, .lab-curve-plot, .lab-panel')]
         .map(e => Math.round(e.getBoundingClientRect().top + scrollY))"""
     before = page.evaluate(tops)
@@ -273,7 +275,7 @@ def test_pointing_at_a_chart_moves_nothing(page: Page) -> None:
 
     distance = """document.querySelector('.lab-curves-box').getBoundingClientRect().top
         - document.querySelector('.lab-bars').getBoundingClientRect().top"""
-    # Here the hint has one line, and the words of an episode have two.
+    # At this width the hint has one line and the description of an episode two.
     size = page.viewport_size
     assert size is not None
     page.set_viewport_size({"width": 560, "height": 900})
@@ -286,40 +288,40 @@ def test_pointing_at_a_chart_moves_nothing(page: Page) -> None:
     page.set_viewport_size(size)
 
 
-def test_losses_can_be_brought_to_one_scale(page: Page) -> None:
+def test_losses_can_be_scaled_to_one_range(page: Page) -> None:
     plot(page, "Losses")
     losses = "c.charts.find((one) => one.title === 'Losses')"
     drawn = f"c.option({losses}).series.map((line) => line.data[0][1])"
-    assert ask(page, drawn) == [1, 1, 0.5, 0.5]
+    assert evaluate(page, drawn) == [1, 1, 0.5, 0.5]
 
     page.get_by_role("button", name="Scaled").click()
 
-    assert ask(page, drawn) == [1, 1, 1, 1]
+    assert evaluate(page, drawn) == [1, 1, 1, 1]
     page.get_by_role("button", name="Scaled").click()
-    assert ask(page, drawn) == [1, 1, 0.5, 0.5]
+    assert evaluate(page, drawn) == [1, 1, 0.5, 0.5]
 
 
-def test_a_bar_tells_of_its_episode(visit: Visit, server: LabServer) -> None:
+def test_a_bar_describes_its_episode(visit: Visit, server: LabServer) -> None:
     run = server.train(total_timesteps=4_000)
     page = visit.open(f"/runs/{run['id']}")
     bars = page.get_by_role("listbox", name="Reward of the last 100 episodes")
-    expect(bars).to_be_visible(timeout=_PATIENCE_MS)
-    words = page.locator(".lab-bars-words")
+    expect(bars).to_be_visible(timeout=_TIMEOUT_MS)
+    description = page.locator(".lab-bars-words")
     items = server.api.get(f"/runs/{run['id']}/metrics").json()["items"]
     newest = [line for line in items if "reward" in line][-100:]
     expect(bars.get_by_role("option")).to_have_count(len(newest))
 
     bars.focus()
     page.keyboard.press("End")
-    expect(words).to_contain_text(f"Episode {newest[-1]['episode']:,} · reward")
-    expect(words).to_contain_text(f"{newest[-1]['episode_length']} steps long")
-    expect(words).to_contain_text(f"ended at step {newest[-1]['timesteps']:,}")
+    expect(description).to_contain_text(f"Episode {newest[-1]['episode']:,} · reward")
+    expect(description).to_contain_text(f"{newest[-1]['episode_length']} steps long")
+    expect(description).to_contain_text(f"ended at step {newest[-1]['timesteps']:,}")
     page.keyboard.press("ArrowLeft")
-    expect(words).to_contain_text(f"Episode {newest[-2]['episode']:,} ·")
+    expect(description).to_contain_text(f"Episode {newest[-2]['episode']:,} ·")
     bars.click(position={"x": 1, "y": 50})
-    expect(words).to_contain_text(f"Episode {newest[0]['episode']:,} ·")
+    expect(description).to_contain_text(f"Episode {newest[0]['episode']:,} ·")
 
     page.get_by_role("button", name="Reset", exact=True).click()
-    expect(page.get_by_text("The view was cleared")).to_be_visible()
+    expect(page.get_by_text("View cleared")).to_be_visible()
     page.reload()
     expect(bars.get_by_role("option")).to_have_count(len(newest))

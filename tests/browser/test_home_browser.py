@@ -6,15 +6,15 @@ from tests.lab_server import LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 60_000
+_TIMEOUT_MS = 60_000
 
 
 def cards(page: Page) -> list[str]:
-    """Return the names on the cards in sight."""
+    """Return the names on the visible cards."""
     return page.locator(".lab-env:visible .lab-name").all_inner_texts()
 
 
-def test_the_address_keeps_the_filter_and_every_card_has_its_picture(visit: Visit) -> None:
+def test_the_url_keeps_the_filter_and_every_card_has_a_picture(visit: Visit) -> None:
     page = visit.open("/")
     expect(page.locator(".lab-env").first).to_be_visible()
     page.keyboard.press("/")
@@ -30,13 +30,13 @@ def test_the_address_keeps_the_filter_and_every_card_has_its_picture(visit: Visi
     expect(page.get_by_text("1 of")).to_be_visible()
     assert cards(page) == ["Lunar Lander, continuous"]
     picture = page.locator(".lab-env:visible img")
-    expect(picture).to_have_js_property("complete", True, timeout=_PATIENCE_MS)
+    expect(picture).to_have_js_property("complete", True, timeout=_TIMEOUT_MS)
     assert picture.evaluate("image => image.naturalWidth") > 0
     train = page.get_by_role("link", name="Train: Lunar Lander, continuous")
     expect(train).to_have_attribute("href", "/train?env=LunarLanderContinuous-v3")
 
 
-def test_a_command_that_adds_a_family_can_be_copied(visit: Visit) -> None:
+def test_the_install_command_of_a_family_can_be_copied(visit: Visit) -> None:
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = visit.open("/?family=mujoco")
     missing = page.locator(".lab-env.is-missing:visible")
@@ -50,7 +50,7 @@ def test_a_command_that_adds_a_family_can_be_copied(visit: Visit) -> None:
     assert copied == ".venv/bin/pip install --editable '.[mujoco]'"
 
 
-def test_explain_is_off_until_wanted_and_then_remembered(visit: Visit) -> None:
+def test_explain_is_off_by_default_and_remembered_when_turned_on(visit: Visit) -> None:
     page = visit.open("/train")
     sentence = page.get_by_text("CartPole counts as solved from 475 on.").first
     expect(sentence).to_be_hidden()
@@ -60,7 +60,7 @@ def test_explain_is_off_until_wanted_and_then_remembered(visit: Visit) -> None:
     expect(sentence).to_be_visible()
     expect(page.get_by_text("clips every update")).to_be_visible()
     setup = page.get_by_role("region", name="Setup")
-    expect(setup.get_by_text("How far each gradient step moves the weights.")).to_be_visible()
+    expect(setup.get_by_text("Step size of the optimizer.")).to_be_visible()
     page.reload()
     expect(sentence).to_be_visible()
     expect(page.get_by_role("button", name="Explain", exact=True)).to_have_attribute(
@@ -70,13 +70,13 @@ def test_explain_is_off_until_wanted_and_then_remembered(visit: Visit) -> None:
     expect(sentence).to_be_hidden()
 
 
-def status(page: Page, text: str) -> None:
+def expect_status(page: Page, text: str) -> None:
     expect(page.get_by_label("Live feed").get_by_text(text, exact=True)).to_be_visible(
-        timeout=_PATIENCE_MS
+        timeout=_TIMEOUT_MS
     )
 
 
-def test_keys_do_what_buttons_do(visit: Visit) -> None:
+def test_shortcuts_do_what_buttons_do(visit: Visit) -> None:
     page = visit.open("/train")
     page.get_by_label("Total timesteps").fill("5,000,000")
     page.keyboard.type("t?")
@@ -88,17 +88,17 @@ def test_keys_do_what_buttons_do(visit: Visit) -> None:
     page.evaluate("document.activeElement.blur()")
 
     page.keyboard.press("t")
-    status(page, "running")
+    expect_status(page, "running")
     page.keyboard.press(" ")
-    status(page, "paused")
+    expect_status(page, "paused")
     page.keyboard.press(" ")
-    status(page, "running")
+    expect_status(page, "running")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
     page.get_by_role("button", name="Stop", exact=True).click()
-    status(page, "stopped")
+    expect_status(page, "stopped")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("g")
     page.keyboard.press("r")
@@ -106,10 +106,10 @@ def test_keys_do_what_buttons_do(visit: Visit) -> None:
     page.wait_for_url("**/runs")
 
 
-def test_keys_can_be_switched_off(visit: Visit) -> None:
+def test_shortcuts_can_be_switched_off(visit: Visit) -> None:
     page = visit.open("/runs")
-    page.get_by_role("button", name="Help and keys").click()
-    page.get_by_label("Use these keys").uncheck()
+    page.get_by_role("button", name="Help and keyboard shortcuts").click()
+    page.get_by_label("Enable keyboard shortcuts").uncheck()
     page.keyboard.press("Escape")
 
     page.keyboard.press("?")
@@ -117,12 +117,12 @@ def test_keys_can_be_switched_off(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
 
 
-def test_the_first_tab_skips_to_the_content(visit: Visit) -> None:
+def test_the_first_tab_stop_skips_to_the_content(visit: Visit) -> None:
     page = visit.open("/runs")
     page.wait_for_timeout(500)
 
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
 
     assert page.evaluate("document.activeElement.id") == "content"
@@ -146,7 +146,7 @@ def test_the_tour_ends_with_a_trained_agent(
     page.get_by_label("Total timesteps").fill("5000")
     page.get_by_role("button", name="Train", exact=True).click()
 
-    expect(tour.get_by_text("step 3 of 4")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(tour.get_by_text("step 3 of 4")).to_be_visible(timeout=_TIMEOUT_MS)
     expect(tour.get_by_text("step 4 of 4")).to_be_visible(timeout=120_000)
     run = server.api.get("/runs").json()["items"][0]
     assert (run["status"], run["env_id"], run["config"]["preset"]) == (
@@ -155,14 +155,14 @@ def test_the_tour_ends_with_a_trained_agent(
     if setup.is_visible():
         setup.click()
     page.get_by_role("button", name="Test", exact=True).click()
-    expect(tour.get_by_text("Now watch it play")).to_be_visible()
+    expect(tour.get_by_text("Watch the evaluation")).to_be_visible()
     page.reload()
     page.get_by_text("RL LAB // GYM MANAGER").wait_for()
     expect(tour).to_have_count(0)
     visit.close()
 
 
-def test_the_tour_can_be_left_by_keyboard_and_stays_away(visit: Visit) -> None:
+def test_the_tour_can_be_left_by_keyboard_and_stays_closed(visit: Visit) -> None:
     page = visit.open("/train?tour=1")
     tour = page.get_by_label("Tour", exact=True)
     leave = tour.get_by_role("button", name="Leave")

@@ -1,4 +1,4 @@
-"""Whatever people type is shown as text, to them and to everybody else."""
+"""User input is shown as text, to its author and to all other users."""
 
 import re
 from urllib.parse import quote
@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.accounts.people import PASSWORD, Someone, client, newcomer
+from tests.app.accounts.users import PASSWORD, ApiUser, client, new_user
 from tests.browser.conftest import Visit
 from tests.lab_server import LabServer
 
@@ -18,28 +18,26 @@ HOSTILE = (
 ADDRESS = '<svg/onload=window.hacked=1>"\'onclick="window.hacked=1"@example.org'
 
 
-def sign_in(visit: Visit, who: Someone) -> None:
-    cookie = {"name": "lab_session", "value": who.api.cookies["lab_session"]}
+def sign_in(visit: Visit, user: ApiUser) -> None:
+    cookie = {"name": "lab_session", "value": user.api.cookies["lab_session"]}
     visit.context.add_cookies([{**cookie, "url": visit.server.url}])  # type: ignore[list-item]
 
 
-def check(page: Page) -> None:
-    """Make sure that nothing of it became part of the page."""
+def check_no_injection(page: Page) -> None:
+    """Check that no hostile text became an element or a script of the page."""
     assert page.evaluate("window.hacked") is None
     assert page.locator("img[src='/x'], svg[onload], [onclick*=hacked]").count() == 0
 
 
-def look_at(visit: Visit, path: str) -> None:
+def open_and_check(visit: Visit, path: str) -> None:
     page = visit.open(path)
     page.wait_for_load_state("networkidle")
-    check(page)
+    check_no_injection(page)
     page.close()
 
 
-def test_what_people_type_runs_nowhere(
-    browser: Browser, guarded: LabServer, admin: Someone
-) -> None:
-    eve = Someone(guarded, ADDRESS).register(name=HOSTILE)
+def test_user_input_is_never_executed(browser: Browser, guarded: LabServer, admin: ApiUser) -> None:
+    eve = ApiUser(guarded, ADDRESS).register(name=HOSTILE)
     run_id = eve.create_run(name=HOSTILE, tags=[HOSTILE[:30]])
     changes = {"visibility": "everyone", "notes": HOSTILE, "shared_with": [eve.email]}
     assert eve.api.patch(f"/runs/{run_id}", json=changes).status_code == 200
@@ -53,48 +51,48 @@ def test_what_people_type_runs_nowhere(
     admin.api.patch("/admin/lab", json={"registration": "open"})
 
     visit = Visit(browser, guarded)
-    typed = quote(HOSTILE)
+    quoted = quote(HOSTILE)
     for path in (
-        f"/login?next=/{typed}",
-        f"/register?invitation={typed}",
-        f"/reset?code={typed}",
-        f"/auth/{typed}",
+        f"/login?next=/{quoted}",
+        f"/register?invitation={quoted}",
+        f"/reset?code={quoted}",
+        f"/auth/{quoted}",
     ):
-        check(visit.open(path))
-    for who, paths in (
+        check_no_injection(visit.open(path))
+    for user, paths in (
         (eve, ("/profile",)),
-        (admin, ("/admin", "/runs", "/train", f"/runs/{run_id}", f"/runs/{typed}", f"/{typed}")),
+        (admin, ("/admin", "/runs", "/train", f"/runs/{run_id}", f"/runs/{quoted}", f"/{quoted}")),
     ):
-        sign_in(visit, who)
+        sign_in(visit, user)
         for path in paths:
-            look_at(visit, path)
+            open_and_check(visit, path)
     page = visit.open("/admin")
     expect(page.get_by_text(HOSTILE).first).to_be_visible()
     page.get_by_role("button", name=f"New password {ADDRESS}").click()
     expect(page.locator(".lab-secret:visible").first).to_have_text(re.compile("/reset"))
-    check(page)
+    check_no_injection(page)
     visit.context.close()
 
 
-def test_an_administrator_gives_somebody_a_new_password(
-    browser: Browser, guarded: LabServer, admin: Someone
+def test_an_administrator_lets_a_user_set_a_new_password(
+    browser: Browser, guarded: LabServer, admin: ApiUser
 ) -> None:
-    person, new = newcomer(guarded), "remembered from now on"
+    member, new_password = new_user(guarded), "remembered from now on"
     visit = Visit(browser, guarded)
     sign_in(visit, admin)
     page = visit.open("/admin")
 
-    page.get_by_role("button", name=f"New password {person.email}").click()
-    shown = page.locator(".lab-secret:visible").first
-    expect(shown).to_have_text(re.compile("/reset"))
-    address = shown.inner_text()
+    page.get_by_role("button", name=f"New password {member.email}").click()
+    link = page.locator(".lab-secret:visible").first
+    expect(link).to_have_text(re.compile("/reset"))
+    address = link.inner_text()
 
     visit.context.clear_cookies()
     page = visit.context.new_page()
     page.goto(address)
-    page.get_by_role("textbox", name="New password").fill(new)
+    page.get_by_role("textbox", name="New password").fill(new_password)
     page.get_by_role("button", name="Set password").click()
     page.get_by_role("button", name="Account").wait_for()
-    assert person.api.get("/me").status_code == 401
-    assert person.login(new).status_code == 200
+    assert member.api.get("/me").status_code == 401
+    assert member.login(new_password).status_code == 200
     visit.context.close()

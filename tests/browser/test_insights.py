@@ -1,4 +1,4 @@
-"""The panel that says what is wrong, in a real browser."""
+"""The panel of insights in a real browser."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.browser
 
-_PATIENCE_MS = 120_000
+_TIMEOUT_MS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def analysis(page: Page) -> Any:
     return page.get_by_role("region", name="Analysis & explainer")
 
 
-def test_the_most_important_finding_is_open_and_the_rest_folded(page: Page) -> None:
+def test_the_most_important_insight_is_expanded_and_the_rest_collapsed(page: Page) -> None:
     panel = analysis(page)
 
-    expect(panel.get_by_text("Policy behavior detected")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(panel.get_by_text("Policy behavior detected")).to_be_visible(timeout=_TIMEOUT_MS)
     first = panel.locator(".lab-insight").first
-    expect(first.get_by_text("It never begins to learn")).to_be_visible()
+    expect(first.get_by_text("Learning never starts")).to_be_visible()
     expect(first.get_by_text(re.compile("learning_starts is 50,000"))).to_be_visible()
     expect(first.get_by_text(re.compile("steps 0 to"))).to_be_visible()
     expect(first.get_by_role("button", name="Apply now")).to_be_hidden()
@@ -54,11 +54,11 @@ def test_the_most_important_finding_is_open_and_the_rest_folded(page: Page) -> N
     assert not is_too_wide
 
 
-def test_a_finding_leads_to_its_window_on_the_curves(page: Page) -> None:
+def test_an_insight_shows_its_window_on_the_curves(page: Page) -> None:
     first = analysis(page).locator(".lab-insight").first
     page.evaluate("window.addEventListener('show_window', e => { window.shown = e.detail })")
 
-    first.get_by_role("button", name="Show on chart").click(timeout=_PATIENCE_MS)
+    first.get_by_role("button", name="Show on chart").click(timeout=_TIMEOUT_MS)
 
     page.wait_for_function("() => window.shown")
     shown = page.evaluate("window.shown")
@@ -68,11 +68,10 @@ def test_a_finding_leads_to_its_window_on_the_curves(page: Page) -> None:
     page.wait_for_function("() => document.activeElement.matches('.lab-curve-plot')")
 
 
-def test_a_finding_waits_for_curves_that_are_not_there_yet(
+def test_an_insight_waits_for_curves_that_are_still_loading(
     visit: Visit, broken: dict[str, Any]
 ) -> None:
-    """The window is asked for the moment that the curves begin to listen: before their first
-    answer, which comes from the server."""
+    """The window is requested as soon as the curves listen, before their first server response."""
     page = visit.open(f"/runs/{broken['id']}")
     page.add_init_script(
         """const listen = window.addEventListener.bind(window);
@@ -90,55 +89,55 @@ def test_a_finding_waits_for_curves_that_are_not_there_yet(
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
 
 
-def test_a_report_is_made_and_handed_over(page: Page) -> None:
+def test_a_report_is_generated_and_downloaded(page: Page) -> None:
     panel = analysis(page)
 
     panel.get_by_role("button", name="Generate report").click()
-    expect(panel.get_by_text("The report is ready.")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(panel.get_by_text("The report is ready.")).to_be_visible(timeout=_TIMEOUT_MS)
     with page.expect_download() as download:
         panel.get_by_role("link", name="Page").click()
 
     content = download.value.path().read_text()
     assert "never learns" in content
-    assert "It never begins to learn" in content
+    assert "Learning never starts" in content
 
 
-def test_a_change_becomes_a_new_run_after_a_look_at_it(
+def test_a_suggested_change_is_reviewed_and_started_as_a_new_run(
     page: Page, server: LabServer, broken: dict[str, Any]
 ) -> None:
-    """The last on this page: it leads to another."""
+    """The last test on this page, because it navigates away."""
     first = analysis(page).locator(".lab-insight").first
 
-    first.get_by_role("button", name="Apply as a new run").click(timeout=_PATIENCE_MS)
+    first.get_by_role("button", name="Apply as a new run").click(timeout=_TIMEOUT_MS)
     expect(first.get_by_text("300 instead of 50,000")).to_be_visible()
-    first.get_by_role("button", name="Start it").click()
+    first.get_by_role("button", name="Start run").click()
 
     page.wait_for_url(lambda url: "/runs/" in url and broken["id"] not in url)
-    made = page.url.rpartition("/")[2]
-    config = server.get(made)["config"]
+    created_id = page.url.rpartition("/")[2]
+    config = server.get(created_id)["config"]
     assert config["hyperparameters"]["learning_starts"] == 300
     assert config["seed"] == broken["config"]["seed"]
-    server.wait_for(made, "completed")
+    server.wait_for(created_id, "completed")
 
 
-def test_a_running_run_is_changed_now(visit: Visit) -> None:
+def test_a_suggested_change_is_applied_to_a_running_run(visit: Visit) -> None:
     lab = visit.server
     run = lab.create(**JUMPS, start=True)
     page = visit.open(f"/runs/{run['id']}")
     card = analysis(page).locator('.lab-insight[data-code="policy_jumps"]')
 
-    card.wait_for(timeout=_PATIENCE_MS)
-    # The first finding unfolds by itself, which takes a moment.
+    card.wait_for(timeout=_TIMEOUT_MS)
+    # The first insight expands by itself, which takes a while.
     page.wait_for_timeout(1_000)
     button = card.get_by_role("button", name="Apply now")
     if not button.is_visible():
         card.locator(".q-item").first.click()
     button.click()
     expect(card.get_by_text(re.compile("instead of 0.5"))).to_be_visible()
-    card.get_by_role("button", name="Change it").click()
+    card.get_by_role("button", name="Apply change").click()
 
     expect(
         page.get_by_label("Events").get_by_text(re.compile("learning_rate 0.0003"))
-    ).to_be_visible(timeout=_PATIENCE_MS)
+    ).to_be_visible(timeout=_TIMEOUT_MS)
     lab.api.post(f"/runs/{run['id']}/stop")
     lab.wait_for(run["id"], "stopped")

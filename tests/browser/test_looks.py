@@ -1,4 +1,4 @@
-"""Every page, wide and light, small and dark: what a glance, a finger and a screen reader find."""
+"""Layout and accessibility of every page, wide and light, small and dark."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.accounts.people import Someone
+from tests.app.accounts.users import ApiUser
 from tests.browser.conftest import Visit
 from tests.browser.test_account_pages import signed_in
 from tests.lab_server import ROOT, LabServer
@@ -24,8 +24,8 @@ PUBLIC = ("/login", "/register", "/reset", "/nowhere")
 ACCOUNT = ("/profile", "/admin")
 AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
 
-# The rest of the report is long: every element that is in order. What axe would load itself, the
-# page would show as a bar that others don't see.
+# Without resultTypes the report lists every passing element. Without preload: false, the page would
+# show a loading bar for the requests of axe itself.
 VIOLATIONS = """axe.run(document, {resultTypes: ['violations'], preload: false})
     .then(report => report.violations)"""
 
@@ -37,7 +37,7 @@ SMALL_TEXT = """() => [...document.querySelectorAll('body *')]
     .filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)
     .map(e => e.outerHTML.slice(0, 120))"""
 
-# Links within a sentence are as high as the sentence.
+# Links within a sentence are excluded: they are as high as its lines.
 SMALL_TARGETS = """() => [...document.querySelectorAll(
         'a[href], button, input, select, textarea, summary, [role=button], [role=radio], '
         + '[role=checkbox], [role=switch], [role=tab]')]
@@ -61,7 +61,7 @@ def runs(server: LabServer) -> dict[str, str]:
 def visited(
     browser: Browser, server: LabServer, guarded: LabServer, request: pytest.FixtureRequest
 ) -> Iterator[Visit]:
-    """Somebody at the open lab, or at the one with accounts."""
+    """A visit to the lab without accounts, or to the one with accounts if the page needs them."""
     path = request.getfixturevalue("path")
     visit = Visit(browser, guarded if path in (*PUBLIC, *ACCOUNT) else server, width=WIDE)
     yield visit
@@ -71,22 +71,22 @@ def visited(
 
 
 @pytest.mark.parametrize("path", [*OPEN, *PUBLIC, *ACCOUNT])
-def test_a_page_has_no_obstacle(
-    path: str, visited: Visit, runs: dict[str, str], admin: Someone
+def test_a_page_has_no_layout_or_accessibility_problem(
+    path: str, visited: Visit, runs: dict[str, str], admin: ApiUser
 ) -> None:
     filled = path.format(**runs)
     page = signed_in(visited, admin, path) if path in ACCOUNT else visited.open(filled)
     page.wait_for_load_state("networkidle")
 
-    assert obstacles(page, WIDE) == []
+    assert problems_of(page, WIDE) == []
     page.set_viewport_size({"width": NARROWER, "height": 900})
     assert overflow(page, NARROWER) == []
-    darken(page, PHONE)
-    assert obstacles(page, PHONE) == []
+    shrink_and_darken(page, PHONE)
+    assert problems_of(page, PHONE) == []
 
 
 @pytest.mark.parametrize("path", ["/login"])
-def test_who_chose_the_dark_opens_a_page_in_it(path: str, visited: Visit) -> None:
+def test_the_dark_theme_is_applied_when_a_page_opens(path: str, visited: Visit) -> None:
     dark = {"name": "theme", "value": "dark", "url": visited.server.url}
     visited.context.add_cookies([dark])  # type: ignore[list-item]
     page = visited.open(path)
@@ -95,27 +95,27 @@ def test_who_chose_the_dark_opens_a_page_in_it(path: str, visited: Visit) -> Non
     page.wait_for_load_state("networkidle")
 
     expect(page.locator("body")).to_contain_class("body--dark")
-    assert obstacles(page, PHONE) == []
+    assert problems_of(page, PHONE) == []
 
 
-def darken(page: Page, width: int) -> None:
-    """Make it small and dark, as the switch of the theme and a smaller window would."""
+def shrink_and_darken(page: Page, width: int) -> None:
+    """Switch the page to a small window and to the dark theme."""
     page.set_viewport_size({"width": width, "height": 900})
     page.evaluate(DARKEN)
     expect(page.locator("body")).to_contain_class("body--dark")
 
 
-def obstacles(page: Page, width: int) -> list[str]:
-    """Return what scrolls sideways, is too small to read or to hit, or has no name."""
-    # Folds take their time to arrive.
+def problems_of(page: Page, width: int) -> list[str]:
+    """Return overflow, text and touch targets that are too small, and violations of axe."""
+    # Expanding and collapsing are animated.
     page.wait_for_timeout(300)
-    found = overflow(page, width) + page.evaluate(SMALL_TEXT)
+    problems = overflow(page, width) + page.evaluate(SMALL_TEXT)
     if width == PHONE:
-        found += page.evaluate(SMALL_TARGETS)
+        problems += page.evaluate(SMALL_TARGETS)
     assert AXE.is_file(), "axe-core is missing: run make setup."
     page.evaluate("document.documentElement.classList.add('is-explaining')")
     page.evaluate(AXE.read_text() + "; 0")
-    return found + serious(page.evaluate(VIOLATIONS))
+    return problems + serious_violations(page.evaluate(VIOLATIONS))
 
 
 def overflow(page: Page, width: int) -> list[str]:
@@ -123,7 +123,7 @@ def overflow(page: Page, width: int) -> list[str]:
     return [f"it is {needed} px wide"] if needed > width else []
 
 
-def serious(violations: list[dict[str, Any]]) -> list[str]:
+def serious_violations(violations: list[dict[str, Any]]) -> list[str]:
     return [
         f"{problem['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
         for problem in violations

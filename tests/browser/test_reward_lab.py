@@ -1,4 +1,4 @@
-"""The reward lab in a real browser: write, check, use, train, look at it, branch, mend."""
+"""The reward lab in a real browser: write, check, use, train, view, branch and fix a reward."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.lab_server import ROOT, LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 60_000
+_TIMEOUT_MS = 60_000
 _PHONE = 390
 _AXE = ROOT / "assets" / "node_modules" / "axe-core" / "axe.min.js"
 _FAILS = "def reward_function(obs, action):\n    return 1 / 0\n"
@@ -26,7 +26,7 @@ def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
 
 @pytest.fixture(scope="module", params=[1440, _PHONE])
 def lab(browser: Browser, server: LabServer, request: pytest.FixtureRequest) -> Iterator[Locator]:
-    """A reward lab in which anything may stand."""
+    """A reward lab that tests share; each replaces its code."""
     visit = Visit(browser, server, width=request.param)
     yield open_editor(visit.open("/train"))
     visit.close()
@@ -42,55 +42,55 @@ def open_editor(page: Page) -> Locator:
 def opened_editor(page: Page) -> Locator:
     lab = page.get_by_role("dialog", name="Reward lab")
     place = lab.locator(".lab-code-place")
-    expect(place).to_have_attribute("aria-busy", "false", timeout=_PATIENCE_MS)
+    expect(place).to_have_attribute("aria-busy", "false", timeout=_TIMEOUT_MS)
     return lab
 
 
-def write(lab: Locator, text: str) -> None:
+def replace_code(lab: Locator, text: str) -> None:
     lab.locator(".view-lines, .cm-content").click()
     lab.page.keyboard.press("Control+a")
     lab.page.keyboard.insert_text(text)
 
 
-def check(lab: Locator) -> None:
+def run_check(lab: Locator) -> None:
     lab.get_by_role("button", name="Check", exact=True).click()
-    expect(lab.get_by_text("What an episode is paid")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(lab.get_by_text("Reward per episode")).to_be_visible(timeout=_TIMEOUT_MS)
 
 
-def test_problems_and_names_appear_while_typing(lab: Locator) -> None:
-    write(lab, "def reward_function(obs, action):\n    return speed")
+def test_problems_and_completions_appear_while_typing(lab: Locator) -> None:
+    replace_code(lab, "def reward_function(obs, action):\n    return speed")
     expect(lab.get_by_role("button", name="Line 2")).to_contain_text("speed")
 
-    write(lab, "")
+    replace_code(lab, "")
     lab.page.keyboard.type("next_obs.")
 
-    offers = lab.page.locator(".suggest-widget, .cm-tooltip-autocomplete")
-    expect(offers.get_by_text("pole_angle", exact=True)).to_be_visible()
+    completions = lab.page.locator(".suggest-widget, .cm-tooltip-autocomplete")
+    expect(completions.get_by_text("pole_angle", exact=True)).to_be_visible()
     lab.page.keyboard.press("Backspace")
-    expect(offers.get_by_text("pole_angle", exact=True)).not_to_be_visible()
+    expect(completions.get_by_text("pole_angle", exact=True)).not_to_be_visible()
 
 
-def test_a_trick_that_pays_is_named_in_red(lab: Locator) -> None:
-    write(lab, "def reward_function(obs, action):\n    return -1.0\n")
+def test_an_exploit_of_the_reward_is_shown_in_red(lab: Locator) -> None:
+    replace_code(lab, "def reward_function(obs, action):\n    return -1.0\n")
     expect(lab.get_by_text("No problems")).to_be_visible()
 
-    check(lab)
+    run_check(lab)
 
     expect(lab.locator(".lab-error").filter(has_text="Hackable by: ")).to_be_visible()
     expect(lab.locator(".lab-badge.is-bad").first).to_have_text("Hackable")
 
 
 @pytest.mark.skipif(not _AXE.is_file(), reason="axe-core isn't installed: make setup-test")
-def test_the_lab_has_no_serious_obstacle(lab: Locator) -> None:
-    write(lab, "def reward_function(obs, action):\n    return {'alive': 1.0}\n")
+def test_the_reward_lab_has_no_serious_accessibility_violation(lab: Locator) -> None:
+    replace_code(lab, "def reward_function(obs, action):\n    return {'alive': 1.0}\n")
     expect(lab.get_by_text("No problems")).to_be_visible()
-    check(lab)
+    run_check(lab)
     lab.page.add_script_tag(path=_AXE)
-    found = lab.page.evaluate("axe.run(document.querySelector('.lab-reward'))")["violations"]
+    violations = lab.page.evaluate("axe.run(document.querySelector('.lab-reward'))")["violations"]
     serious = [
-        (one["id"], one["nodes"][0]["html"][:200])
-        for one in found
-        if one["impact"] in {"serious", "critical"}
+        (each["id"], each["nodes"][0]["html"][:200])
+        for each in violations
+        if each["impact"] in {"serious", "critical"}
     ]
     assert serious == []
 
@@ -101,7 +101,7 @@ def test_a_template_is_checked_used_and_trained_with(phone: Visit) -> None:
     lab.get_by_label("Start from").click()
     page.get_by_role("option", name="Centre the pole").click()
     expect(lab.locator(".lab-code-place")).to_contain_text("upright")
-    check(lab)
+    run_check(lab)
     expect(lab.locator("tr").filter(has_text="centre").first).to_contain_text("%")
     expect(lab.get_by_text("action 0 forever")).to_be_visible()
     lab.get_by_role("button", name="Use this reward").click()
@@ -111,25 +111,25 @@ def test_a_template_is_checked_used_and_trained_with(phone: Visit) -> None:
     expect(row).to_contain_text("alive, centre, upright")
     page.get_by_label("Total timesteps").fill("3000")
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_text("Learns from a reward of its own.")).to_be_visible()
+    expect(page.get_by_text("Learns from a custom reward.")).to_be_visible()
     terms = page.locator(".lab-curve").filter(has_text="Reward terms")
-    expect(terms).to_contain_text("upright", timeout=_PATIENCE_MS)
+    expect(terms).to_contain_text("upright", timeout=_TIMEOUT_MS)
     bar = page.get_by_role("listbox").get_by_role("option").last
     expect(bar).to_have_accessible_name(
         re.compile(r"· shaped_reward [\d.-]+ · alive [\d.-]+ · centre [\d.-]+ · upright [\d.-]+$")
     )
 
 
-def test_the_form_goes_back_to_the_environment_s_own_reward(visit: Visit) -> None:
+def test_the_form_returns_to_the_reward_of_the_environment(visit: Visit) -> None:
     page = visit.open("/train")
     lab = open_editor(page)
     lab.get_by_role("button", name="Use this reward").click()
     row = page.get_by_role("group", name="Reward", exact=True)
     expect(row).to_contain_text("Your version")
 
-    row.get_by_role("button", name="Use its own").click()
+    row.get_by_role("button", name="Use environment reward").click()
 
-    expect(row).to_contain_text("The environment's own")
+    expect(row).to_contain_text("Environment reward")
 
 
 def test_a_run_shows_its_reward_and_branches_with_another(visit: Visit) -> None:
@@ -143,21 +143,21 @@ def test_a_run_shows_its_reward_and_branches_with_another(visit: Visit) -> None:
 
     lab.get_by_role("button", name="Edit and branch").click()
     expect(lab.get_by_role("button", name="Format")).to_be_enabled()
-    write(lab, code.replace("alive", "awake"))
+    replace_code(lab, code.replace("alive", "awake"))
     lab.get_by_role("button", name="Branch with this reward").click()
 
-    page.wait_for_url(lambda url: "/runs/" in url and run["id"] not in url, timeout=_PATIENCE_MS)
+    page.wait_for_url(lambda url: "/runs/" in url and run["id"] not in url, timeout=_TIMEOUT_MS)
     branch = visit.server.get(page.url.rpartition("/")[2])
     assert "awake" in branch["config"]["reward_code"]
     visit.server.wait_for(branch["id"], "completed", "failed")
 
 
-def test_a_failed_run_opens_its_reward_at_the_line(visit: Visit) -> None:
+def test_a_failed_run_opens_its_reward_at_the_failing_line(visit: Visit) -> None:
     run = visit.server.train(reward_code=_FAILS)
     assert run["status"] == "failed"
     page = visit.open(f"/runs/{run['id']}")
 
-    page.get_by_role("button", name="Mend line 2").click()
+    page.get_by_role("button", name="Fix line 2").click()
 
     lab = opened_editor(page)
     expect(lab.locator(".current-line-numbers, .active-line-number").first).to_have_text("2")
@@ -167,10 +167,10 @@ def test_a_failed_run_opens_its_reward_at_the_line(visit: Visit) -> None:
     expect(lab.locator(".lab-code-place")).to_contain_text("return reward")
 
 
-def test_what_was_saved_is_there_on_the_next_visit(visit: Visit) -> None:
+def test_a_saved_version_is_available_on_the_next_visit(visit: Visit) -> None:
     page = visit.open("/train?env=Pendulum-v1")
     lab = open_editor(page)
-    write(lab, "saved = 'on the first visit'\n")
+    replace_code(lab, "saved = 'on the first visit'\n")
     page.keyboard.press("Control+s")
     expect(lab.get_by_text("Saved as version 1")).to_be_visible()
 

@@ -1,4 +1,4 @@
-"""TEST, the video, and back to the live feed, in a real browser."""
+"""Evaluations, their videos and their code in a real browser."""
 
 import re
 from pathlib import Path
@@ -12,8 +12,8 @@ from tests.lab_server import LabServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-_PATIENCE_MS = 90_000
-# Tests are played at the pace of the environment for who looks on: their episodes are short.
+_TIMEOUT_MS = 90_000
+# Watched evaluations play at the speed of the environment, so their episodes are short.
 _SMALL: dict[str, Any] = {
     "total_timesteps": 200,
     "hyperparameters": {"n_steps": 64, "net_arch": [8]},
@@ -30,15 +30,15 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def run_test(page: Page, episodes: int) -> None:
+def start_evaluation(page: Page, episodes: int) -> None:
     page.get_by_label("Episodes", exact=True).fill(str(episodes))
     press(page, "Test")
 
 
-def plays(page: Page) -> None:
-    """The video on stage has pictures, a length, and can be entered at its middle."""
+def check_video(page: Page) -> None:
+    """Check that the shown video has frames and a duration, and plays from its middle."""
     video = page.locator("video:visible")
-    expect(video).to_be_visible(timeout=_PATIENCE_MS)
+    expect(video).to_be_visible(timeout=_TIMEOUT_MS)
     page.wait_for_function("() => document.querySelector('video').readyState >= 1")
     reached = video.evaluate(
         """async video => {
@@ -58,7 +58,7 @@ def plays(page: Page) -> None:
     assert width == 600
 
 
-def downloads_are_whole(page: Page, *, episodes: int) -> None:
+def check_downloads(page: Page, *, episodes: int) -> None:
     panel = page.get_by_label("Evaluations", exact=True)
     with page.expect_download() as download:
         page.get_by_text("Download video").click()
@@ -73,58 +73,58 @@ def downloads_are_whole(page: Page, *, episodes: int) -> None:
     assert Path(chart.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_test_is_watched_becomes_a_video_and_one_goes_back(
+def test_an_evaluation_is_watched_and_its_video_played_and_closed(
     visit: Visit, server: LabServer
 ) -> None:
     page = visit.open(f"/runs/{server.train(**_SMALL)['id']}")
 
-    run_test(page, 4)
+    start_evaluation(page, 4)
 
-    expect(badge(page, "evaluation")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(badge(page, "evaluation")).to_be_visible(timeout=_TIMEOUT_MS)
     expect(badge(page, re.compile(r"Episode [1-4]/4"))).to_be_visible()
     expect(badge(page, re.compile(r"Reward \+\d"))).to_be_visible()
     expect(
         page.get_by_label("Events").get_by_text("Evaluation started: 4 episodes.")
     ).to_be_visible()
-    plays(page)
+    check_video(page)
     expect(
         page.get_by_label("Events").get_by_text(re.compile("Evaluation complete: mean"))
     ).to_be_visible()
     panel = page.get_by_label("Evaluations", exact=True)
     expect(panel.get_by_text(re.compile(r"\d ± \d")).first).to_be_visible()
-    downloads_are_whole(page, episodes=4)
+    check_downloads(page, episodes=4)
 
     page.reload()
-    plays(page)
+    check_video(page)
     second = visit.open("/train")
-    plays(second)
+    check_video(second)
     press(page, "Close video")
     expect(page.locator("video:visible")).to_have_count(0)
-    expect(page.locator(".lab-stage canvas:visible")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(page.locator(".lab-stage canvas:visible")).to_be_visible(timeout=_TIMEOUT_MS)
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
 
 
-def test_code_of_ones_own_judges_a_test_and_says_in_which_line_it_is_wrong(
+def test_evaluation_code_adds_metrics_and_its_errors_name_the_line(
     visit: Visit, server: LabServer
 ) -> None:
     page = visit.open(f"/runs/{server.train(**_SMALL)['id']}")
     press(page, "Evaluation code")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_TIMEOUT_MS)
 
     dialog.get_by_role("button", name="Test with this code").click()
 
     expect(dialog).to_have_count(0)
-    numbers = page.get_by_label("Numbers of the evaluation code")
-    expect(numbers).to_contain_text("reward_per_step", timeout=_PATIENCE_MS)
-    expect(numbers).to_contain_text("1.000")
+    metrics = page.get_by_label("Metrics of the evaluation code")
+    expect(metrics).to_contain_text("reward_per_step", timeout=_TIMEOUT_MS)
+    expect(metrics).to_contain_text("1.000")
 
     press(page, "Evaluation code")
-    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_TIMEOUT_MS)
     dialog.locator(".lab-code-place").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text("def evaluate(episode): return episode.wind\n")
-    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(dialog.get_by_text("No problems")).to_be_visible(timeout=_TIMEOUT_MS)
     dialog.get_by_role("button", name="Test with this code").click()
-    row = page.get_by_label("Tests", exact=True).locator("li").first
-    expect(row).to_contain_text("evaluate.py, line 1: AttributeError", timeout=_PATIENCE_MS)
+    row = page.get_by_label("Past evaluations", exact=True).locator("li").first
+    expect(row).to_contain_text("evaluate.py, line 1: AttributeError", timeout=_TIMEOUT_MS)

@@ -4,12 +4,12 @@ from starlette.testclient import TestClient
 from pages import not_found
 
 
-def test_a_page_that_breaks_says_so_and_nothing_of_the_server() -> None:
+def test_a_failing_page_reports_an_error_without_internal_details() -> None:
     site = FastAPI()
     not_found.register(site)
 
     @site.get("/breaks")
-    async def breaks() -> None:
+    async def fail() -> None:
         raise FileNotFoundError("/srv/lab/.secret")
 
     with TestClient(site, raise_server_exceptions=False) as browser:

@@ -8,7 +8,7 @@ import pytest
 from nicegui import core, ui
 from nicegui.testing import User
 
-from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.catalogue import ENVIRONMENTS
 from components.history.run_table import RunTable
 from components.setup.form_memory import FormMemory
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 async def eventually(user: User, text: str, *, within: float = 60) -> None:
-    """Wait for real workers, which take longer than the fixture's patience."""
+    """Wait for real workers, which take longer than the timeout of the fixture."""
     for _ in range(int(within / 0.2)):
         try:
             await user.should_see(text, retries=1)
@@ -36,7 +36,7 @@ def type_into(user: User, name: str, text: str) -> None:
     field_of(user, name).set_value(text)
 
 
-async def test_an_empty_lab_says_what_to_do(user: User) -> None:
+async def test_an_empty_lab_shows_what_to_do(user: User) -> None:
     await user.open("/train")
 
     await user.should_see("RL LAB // GYM MANAGER")
@@ -49,7 +49,7 @@ async def test_an_empty_lab_says_what_to_do(user: User) -> None:
         assert number.text == "-"
 
 
-async def test_dqn_is_refused_for_the_walker_with_the_reason(user: User) -> None:
+async def test_dqn_is_rejected_for_the_walker_with_the_reason(user: User) -> None:
     await user.open("/train")
 
     user.find("BipedalWalker-v3").click()
@@ -80,10 +80,10 @@ async def test_cards_are_searched_by_id_name_and_family(user: User) -> None:
     await user.should_see("No card matches.")
 
 
-async def test_a_family_that_is_missing_says_how_to_get_it_and_can_not_be_chosen(
+async def test_a_missing_family_shows_its_install_command_and_cannot_be_selected(
     user: User,
 ) -> None:
-    missing = [spec for spec in CATALOGUE.values() if not spec.is_installed]
+    missing = [spec for spec in ENVIRONMENTS.values() if not spec.is_installed]
     if not missing:
         pytest.skip("every family is installed here")
     await user.open("/train")
@@ -94,7 +94,7 @@ async def test_a_family_that_is_missing_says_how_to_get_it_and_can_not_be_chosen
     assert checked_cards(user) == {"CartPole-v1"}
 
 
-async def test_arrow_keys_move_the_choice(user: User) -> None:
+async def test_arrow_keys_move_the_selection(user: User) -> None:
     await user.open("/train")
 
     user.find(kind=ui.element, marker="environments").trigger("keydown.down.prevent")
@@ -104,14 +104,14 @@ async def test_arrow_keys_move_the_choice(user: User) -> None:
     for _ in range(2):
         user.find(kind=ui.element, marker="environments").trigger("keydown.up.prevent")
 
-    last = [spec.id for spec in CATALOGUE.values() if spec.is_installed][-1]
+    last = [spec.id for spec in ENVIRONMENTS.values() if spec.is_installed][-1]
     assert checked_cards(user) == {last}
 
 
 def checked_cards(user: User) -> set[str]:
     return {
         spec.id
-        for spec in CATALOGUE.values()
+        for spec in ENVIRONMENTS.values()
         for card in user.find(kind=ui.element, marker=spec.id).elements
         if card.props["aria-checked"] == "true"
     }
@@ -122,7 +122,7 @@ def train_button(user: User) -> ui.button:
     return button
 
 
-WRONG = (
+INVALID_VALUES = (
     ("learning_rate", "0", "Learning rate must be a number from 1e-08 to 1, got 0."),
     ("learning_rate", "fast", "Learning rate: a number from 1e-08 to 1, or 0.001 -> 0."),
     ("Total_timesteps", "-5", "Total timesteps must be at least 1, got -5."),
@@ -135,20 +135,22 @@ WRONG = (
 )
 
 
-async def test_a_wrong_value_is_named_under_its_field_until_it_is_mended(user: User) -> None:
+async def test_an_invalid_value_is_reported_under_its_field_until_it_is_corrected(
+    user: User,
+) -> None:
     await user.open("/train")
 
-    for field, text, problem in WRONG:
-        usual = field_of(user, field).value
+    for field, text, problem in INVALID_VALUES:
+        default = field_of(user, field).value
         type_into(user, field, text)
         assert problem in (field_of(user, field).error or ""), field
         assert not train_button(user).enabled
-        type_into(user, field, usual)
+        type_into(user, field, default)
         assert not field_of(user, field).error
         assert train_button(user).enabled
 
 
-async def test_every_wrong_value_is_named_under_its_own_field(user: User) -> None:
+async def test_every_invalid_value_is_reported_under_its_own_field(user: User) -> None:
     await user.open("/train")
 
     type_into(user, "Total_timesteps", "-5")
@@ -166,12 +168,12 @@ async def test_every_wrong_value_is_named_under_its_own_field(user: User) -> Non
     assert field_of(user, "Total_timesteps").error
 
 
-async def test_what_a_tab_kept_of_the_form_comes_back(user: User) -> None:
+async def test_the_form_restores_the_draft_that_a_tab_has_stored(user: User) -> None:
     await user.open("/train")
     typed = {"total_timesteps": "4,321", "hyperparameters.gamma": "2", "seed": 7, "nothing": "x"}
-    kept = {"env": "CartPole-v1", "algorithm": "A2C", "preset": "", "typed": typed}
+    draft = {"env": "CartPole-v1", "algorithm": "A2C", "preset": "", "typed": typed}
 
-    user.find(kind=FormMemory).trigger("recall", kept)
+    user.find(kind=FormMemory).trigger("recall", draft)
 
     assert field_of(user, "Total_timesteps").value == "4,321"
     assert field_of(user, "Seed").value == ""
@@ -179,7 +181,7 @@ async def test_what_a_tab_kept_of_the_form_comes_back(user: User) -> None:
     await user.should_see("A2C on CartPole-v1")
     (memory,) = user.find(kind=FormMemory).elements
     changed = {"total_timesteps": "4,321", "hyperparameters.gamma": "2"}
-    assert memory.props["draft"] == {**kept, "typed": changed}
+    assert memory.props["draft"] == {**draft, "typed": changed}
 
 
 async def test_each_algorithm_offers_its_own_hyperparameters(user: User) -> None:
@@ -194,7 +196,7 @@ async def test_each_algorithm_offers_its_own_hyperparameters(user: User) -> None
     await user.should_not_see("clip_range")
 
 
-async def test_an_engine_that_can_not_do_it_is_refused_with_the_reason(user: User) -> None:
+async def test_an_engine_that_lacks_an_option_is_rejected_with_the_reason(user: User) -> None:
     await user.open("/train")
     (engine,) = user.find(kind=ui.select, marker="engine").elements
 
@@ -203,11 +205,15 @@ async def test_an_engine_that_can_not_do_it_is_refused_with_the_reason(user: Use
     (switch,) = user.find(kind=ui.checkbox, marker="layer_norm").elements
     switch.set_value(True)
 
-    assert "layer normalisation (layer_norm) is not in the fast engine" in (engine.error or "")
+    assert ("the fast engine does not support layer normalization (layer_norm)") in (
+        engine.error or ""
+    )
     assert not train_button(user).enabled
 
 
-async def test_training_shows_numbers_and_ends_in_the_log_and_the_list(user: User) -> None:
+async def test_training_shows_metrics_and_ends_in_the_event_log_and_the_run_list(
+    user: User,
+) -> None:
     await user.open("/train")
     type_into(user, "Total_timesteps", "3,000")
     type_into(user, "Name", "My first run")
@@ -244,10 +250,12 @@ async def test_a_second_visitor_sees_the_same_run(user: User) -> None:
     await other.should_see("running")
     await other.should_see("Training started.")
     other.find(kind=ui.button, content="Stop").click()
-    await eventually(user, "The model was kept.")
+    await eventually(user, "The model was saved.")
 
 
-async def test_a_locked_database_is_named_when_train_is_pressed(user: User, runs_dir: Path) -> None:
+async def test_a_locked_database_is_reported_when_train_is_pressed(
+    user: User, runs_dir: Path
+) -> None:
     await user.open("/train")
     with closing(sqlite3.connect(runs_dir / "lab.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -258,15 +266,15 @@ async def test_a_locked_database_is_named_when_train_is_pressed(user: User, runs
     assert train_button(user).enabled
 
 
-async def test_a_run_that_does_not_exist_is_said_so(user: User) -> None:
+async def test_a_missing_run_is_reported(user: User) -> None:
     await user.open("/runs/0123456789ab")
 
     await user.should_see("There is no run '0123456789ab'.")
     await user.should_see("All runs")
-    await user.should_see("Train a new one")
+    await user.should_see("Train a new run")
 
 
-async def test_the_list_of_runs_begins_empty(user: User) -> None:
+async def test_the_run_list_is_empty_at_first(user: User) -> None:
     await user.open("/runs")
 
     await user.should_see("No runs yet")

@@ -1,4 +1,4 @@
-"""Long trainings that are stopped on the way end as if they never had been."""
+"""Long runs that are stopped and resumed are identical to uninterrupted ones."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 3, "net_arch": [16]}
 SMALL_A2C = {"n_steps": 16, "net_arch": [16]}
 QUICK_DQN = {"learning_starts": 200, "net_arch": [16], "batch_size": 32}
 QUICK_SAC = {**QUICK_DQN, "buffer_size": 5_000}
-REMEMBERS = """
+STATEFUL_REWARD = """
 class Reward:
     def reset(self):
         self.last = 0.0
@@ -30,14 +30,14 @@ CASES: list[tuple[str, str, dict[str, Any], int, dict[str, Any]]] = [
     ("DQN", "CartPole-v1", QUICK_DQN, 30_000, {}),
     ("SAC", "Pendulum-v1", QUICK_SAC, 10_000, {}),
     ("TD3", "Pendulum-v1", QUICK_SAC, 12_000, {}),
-    ("PPO", "CartPole-v1", SMALL, 200_000, {"reward_code": REMEMBERS}),
-    ("PPO", "CartPole-v1", SMALL, 30_000, {"reward_code": REMEMBERS, "engine": "sb3"}),
-    ("DQN", "CartPole-v1", QUICK_DQN, 30_000, {"reward_code": REMEMBERS}),
+    ("PPO", "CartPole-v1", SMALL, 200_000, {"reward_code": STATEFUL_REWARD}),
+    ("PPO", "CartPole-v1", SMALL, 30_000, {"reward_code": STATEFUL_REWARD, "engine": "sb3"}),
+    ("DQN", "CartPole-v1", QUICK_DQN, 30_000, {"reward_code": STATEFUL_REWARD}),
 ]
 
 
 @pytest.mark.parametrize(("algorithm", "env_id", "values", "steps", "more"), CASES)
-def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
+def test_a_stopped_and_resumed_run_is_bit_identical_to_an_uninterrupted_one(
     server: LabServer,
     algorithm: str,
     env_id: str,
@@ -45,7 +45,7 @@ def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
     steps: int,
     more: dict[str, Any],
 ) -> None:
-    wishes = {
+    options = {
         "algorithm": algorithm,
         "env_id": env_id,
         "hyperparameters": values,
@@ -53,10 +53,10 @@ def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
         "seed": 4,
         **more,
     }
-    whole = server.create(**wishes, start=True)
+    whole = server.create(**options, start=True)
     assert server.wait_for(whole["id"], "completed", "failed", within=600)["error"] is None
 
-    run = server.create(**wishes, start=True)
+    run = server.create(**options, start=True)
     for share in (0.2, 0.5):
         server.wait_for_steps(run["id"], int(share * steps))
         server.api.post(f"/runs/{run['id']}/stop")

@@ -22,7 +22,7 @@ def postgresql_server() -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
-    """Every test that asks for it runs on both databases, each time on an empty one."""
+    """The address of an empty database; tests that use it run on SQLite and on PostgreSQL."""
     if request.param == "sqlite":
         return tmp_path / "lab.db"
     server: str = request.getfixturevalue("postgresql_server")
@@ -38,7 +38,7 @@ def database(address: Address) -> Iterator[Database]:
 
 
 def empty(server: str) -> None:
-    """Forget everything; tables that are up to date may stay, which is quicker than new ones."""
+    """Delete all data; up-to-date tables are kept, which is faster than creating new ones."""
     import psycopg
 
     with psycopg.connect(server, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, on a socket that nobody else sees."""
+"""A PostgreSQL server for the tests, on a private socket."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ MISSING = (
 
 
 def binaries() -> Path | None:
-    """Return where PostgreSQL's programs lie: Debian keeps them out of the path."""
+    """Return the folder of PostgreSQL's programs, which Debian does not put on the path."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     on_path = shutil.which("initdb")
     if found:
@@ -30,7 +30,7 @@ def binaries() -> Path | None:
 def running(programs: Path) -> Iterator[str]:
     """Start a server and yield the address of an empty database."""
     folder = Path(tempfile.mkdtemp(prefix="lab-pg-"))
-    # It refuses to run as root; Debian's package brings an account for it.
+    # PostgreSQL refuses to run as root; Debian's package creates an account for it.
     account = _ACCOUNT if os.geteuid() == 0 else None
     if account:
         shutil.chown(folder, account)
@@ -47,7 +47,7 @@ def running(programs: Path) -> Iterator[str]:
 
 
 def _run(account: str | None, *command: str | Path) -> None:
-    # Into nowhere, not a pipe: the server would inherit it and keep it open.
+    # To the null device, not a pipe: the server would inherit a pipe and keep it open.
     subprocess.run(
         [str(part) for part in command],
         check=True,

@@ -1,1 +1,5 @@
-"""What a user may do, apart from runs: whether they may give code to the lab."""
+"""Permissions apart from runs: whether a user may submit code."""
+
+from app.accounts.access.code_policy import UNLOCKED, CodePolicy, CodeRules
+
+__all__ = ["UNLOCKED", "CodePolicy", "CodeRules"]

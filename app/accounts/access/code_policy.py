@@ -1,75 +1,77 @@
-"""Who may give code to the lab: by how well workers are locked in here, and by who asks.
+"""Who may submit code to the lab, depending on the user and on the sandbox of this machine.
 
-Code is whatever a worker would run for somebody: reward functions, evaluation code, environments,
-and the models and bundles of strangers, which may carry code of their own.
+Code is whatever a worker runs for a user: reward functions, evaluation code, environments, and
+imported models and bundles, which may contain code of their own.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from app.accounts.auth.audit_log import NOBODY, AuditLog
-from app.accounts.errors import AccessError
-from app.accounts.requests import plain_email
-from app.accounts.visitors import Visitor
-from app.workers.sandbox_check import Sandbox, SandboxLevel
-from storage.records.accounts import PersonRecord
+from app.accounts import AccessError, Principal, plain_email
+from app.accounts.auth import NO_USER, AuditLog
+from app.workers import Sandbox, SandboxLevel
+from storage.records import UserRecord
 
-UNLOCKED = "Code runs unlocked"
-"""What every page says for as long as code runs with the server's rights."""
+UNLOCKED = "No sandbox for user code"
+"""Warning on every page while user code runs with the server's permissions."""
 
-_WAY_OUT = "Run the lab on Linux with Landlock and seccomp; docs/security.md tells how."
+_WAY_OUT = "Run the lab on Linux with Landlock and seccomp; see docs/security.md."
 
 
 class CodeRefusedError(AccessError):
-    """Workers aren't locked in well enough here to run this person's code."""
+    """The sandbox of this machine does not suffice to run this user's code."""
 
     code = "code_refused"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRules:
-    """What whoever runs the server has decided about code."""
+    """The operator's settings about user code."""
 
     unlocked: bool = False
-    """Let administrators give code although nothing locks workers in."""
+    """Whether administrators may submit code although there is no sandbox."""
     trusted: frozenset[str] = frozenset()
-    """Addresses of people who may do at level partial what administrators may."""
+    """Addresses of users who may submit code like administrators if the sandbox is partial."""
 
     @classmethod
     def of(cls, *, unlocked: bool, trusted: Iterable[str]) -> "CodeRules":
         """Build them from settings."""
         return cls(unlocked, frozenset(plain_email(address) for address in trusted))
 
-    def refusal(self, sandbox: Sandbox, giver: PersonRecord | None) -> str | None:
-        """Say why code of somebody who may work isn't run, None if it is; None has no account."""
-        is_admin = giver is None or giver.is_admin
+    def refusal(self, sandbox: Sandbox, author: UserRecord | None) -> str | None:
+        """Return why the author's code is refused, or None if it may run.
+
+        `author` is None where accounts are off; a viewer's role is not checked here.
+        """
+        is_admin = author is None or author.is_admin
         match sandbox.level:
             case SandboxLevel.FULL:
                 return None
-            case SandboxLevel.PARTIAL if giver is None or is_admin or giver.email in self.trusted:
+            case SandboxLevel.PARTIAL if author is None or is_admin or author.email in self.trusted:
                 return None
             case SandboxLevel.PARTIAL:
-                doors = ", ".join(sandbox.open_doors)
+                unrestricted = ", ".join(sandbox.escapes)
                 return (
-                    f"Workers are only partly locked in here (open: {doors}), so code comes from "
-                    "administrators and from people in RL_LAB_TRUSTED. Ask an administrator."
+                    f"The sandbox is only partial here (not restricted: {unrestricted}), so only "
+                    f"administrators and users in RL_LAB_TRUSTED may run code. Ask an "
+                    f"administrator."
                 )
         if not is_admin:
-            return f"Nothing locks workers in here, so nobody's code is run. {_WAY_OUT}"
+            return f"There is no sandbox here, so user code is not run. {_WAY_OUT}"
         if not self.unlocked:
             return (
-                "Nothing locks workers in here: code would run with all rights of the server. "
-                f"{_WAY_OUT} Or set RL_LAB_UNLOCKED_CODE=1 if that is what you want."
+                "There is no sandbox here: code would run with all permissions of the server. "
+                f"{_WAY_OUT} Or set RL_LAB_UNLOCKED_CODE=1 to allow that."
             )
         return None
 
     def unlocks(self, sandbox: Sandbox) -> bool:
-        """Whether code runs here with nothing around it."""
+        """Whether code runs here without a sandbox."""
         return self.unlocked and sandbox.level is SandboxLevel.NONE
 
 
 class CodePolicy:
-    """Decides, each time somebody gives code, and notes what ran without a lock."""
+    """Checks each submission of code, and logs code that runs without a sandbox."""
 
     def __init__(
         self, rules: CodeRules, sandbox: Callable[[], Awaitable[Sandbox]], audit: AuditLog
@@ -79,31 +81,31 @@ class CodePolicy:
         self._audit = audit
 
     async def announce(self, sandbox: Sandbox) -> None:
-        """Note at the start that code will run with nothing around it."""
+        """Log at start-up if code will run without a sandbox."""
         if self.rules.unlocks(sandbox):
-            await self._audit.note_as(NOBODY, "code_unlocked", data={"by": "RL_LAB_UNLOCKED_CODE"})
+            await self._audit.note_as(NO_USER, "code_unlocked", data={"by": "RL_LAB_UNLOCKED_CODE"})
 
-    async def refusal(self, visitor: Visitor) -> str | None:
-        """Say why a visitor may not give code, for pages that then don't offer it."""
+    async def refusal(self, principal: Principal) -> str | None:
+        """Return why a principal may not submit code, so that pages can hide the feature."""
         try:
-            visitor.check_works()
+            principal.check_works()
         except AccessError as error:
             return str(error)
-        return await self.refusal_of(visitor.person)
+        return await self.refusal_of(principal.user)
 
-    async def refusal_of(self, giver: PersonRecord | None) -> str | None:
-        """Say why code that somebody gave before may not run; the lock may be worse by now."""
-        return self.rules.refusal(await self._sandbox(), giver)
+    async def refusal_of(self, author: UserRecord | None) -> str | None:
+        """Return why code submitted earlier may not run; the sandbox may be weaker by now."""
+        return self.rules.refusal(await self._sandbox(), author)
 
-    async def check(self, visitor: Visitor, what: str) -> None:
-        """Make sure that a visitor may give code; `what` names it in the audit log.
+    async def check(self, principal: Principal, what: str) -> None:
+        """Check that a principal may submit code; `what` names it in the audit log.
 
         Raises:
             AccessError: if they may not, with the reason.
         """
-        visitor.check_works()
+        principal.check_works()
         sandbox = await self._sandbox()
-        if (reason := self.rules.refusal(sandbox, visitor.person)) is not None:
+        if (reason := self.rules.refusal(sandbox, principal.user)) is not None:
             raise CodeRefusedError(reason)
         if self.rules.unlocks(sandbox):
-            await self._audit.note(visitor, "code_given_unlocked", what)
+            await self._audit.note(principal, "code_given_unlocked", what)

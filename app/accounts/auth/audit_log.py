@@ -3,17 +3,14 @@
 import logging
 from datetime import datetime
 
-from app.accounts.addresses import network_of
-from app.accounts.errors import TooManyError
-from app.accounts.limits.attempts import Attempts
-from app.accounts.visitors import Visitor
-from app.core.storage_thread import StorageThread
+from app.accounts import Principal, TooManyError, network_of
+from app.accounts.limits import Attempts
+from app.core import StorageThread
 from storage.database.accounts import audit
-from storage.records.accounts import AuditRecord
-from storage.records.runs import JsonObject
+from storage.records import AuditRecord, JsonObject
 
-NOBODY = "nobody"
-"""Who did it where there are no accounts, or before there was one."""
+NO_USER = "nobody"
+"""Actor of an entry without a user, such as an anonymous client or the server itself."""
 
 _HOUR_S = 3_600
 
@@ -21,23 +18,24 @@ _log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Adds to the log and reads it."""
+    """Writes and reads the audit log."""
 
     def __init__(self, storage: StorageThread) -> None:
         self._storage = storage
-        # Strangers decide how often they are refused, and must not decide how long the log is.
-        self._from_one_address = Attempts(30, within_s=_HOUR_S)
-        self._from_everywhere = Attempts(1_000, within_s=_HOUR_S)
-        self._left_out = 0
+        # Unauthenticated clients control how often they are refused; they must not control the
+        # size of the log.
+        self._by_network = Attempts(30, within_s=_HOUR_S)
+        self._overall = Attempts(1_000, within_s=_HOUR_S)
+        self._omitted = 0
 
     async def note(
-        self, visitor: Visitor, action: str, subject: str = "", data: JsonObject | None = None
+        self, principal: Principal, action: str, subject: str = "", data: JsonObject | None = None
     ) -> None:
-        """Note what somebody did."""
-        person = visitor.person
-        who, person_id = (person.email, person.id) if person else (NOBODY, None)
+        """Log an action of a principal."""
+        user = principal.user
+        who, user_id = (user.email, user.id) if user else (NO_USER, None)
         await self.note_as(
-            who, action, person_id=person_id, subject=subject, address=visitor.address, data=data
+            who, action, user_id=user_id, subject=subject, address=principal.address, data=data
         )
 
     async def note_as(
@@ -45,18 +43,18 @@ class AuditLog:
         who: str,
         action: str,
         *,
-        person_id: str | None = None,
+        user_id: str | None = None,
         subject: str = "",
         address: str = "",
         data: JsonObject | None = None,
     ) -> None:
-        """Note what somebody did who has just come in."""
+        """Log an action of an actor who is no principal (yet)."""
         _log.info("%s by %s: %s", action, ascii(who), ascii(subject))
         await self._storage(
             audit.add_entry,
             action,
             who=who,
-            person_id=person_id,
+            user_id=user_id,
             subject=subject,
             address=address,
             data=data,
@@ -65,21 +63,21 @@ class AuditLog:
     async def note_attempt(
         self, action: str, *, who: str, subject: str = "", address: str, reason: str
     ) -> None:
-        """Note what a stranger was refused; of a flood only the beginning and, later, its size."""
+        """Log a refused attempt; of a flood only the beginning and, in `tidy`, the number."""
         try:
-            self._from_one_address.add(network_of(address))
-            self._from_everywhere.add("all")
+            self._by_network.add(network_of(address))
+            self._overall.add("all")
         except TooManyError:
-            self._left_out += 1
+            self._omitted += 1
             return
         data = {"reason": reason}
         await self.note_as(who, action, subject=subject, address=address, data=data)
 
     async def tidy(self, now: datetime) -> None:
-        """Say how many attempts weren't noted, and forget what is old."""
-        if count := self._left_out:
-            self._left_out = 0
-            await self.note_as(NOBODY, audit.LEFT_OUT, data={"count": count})
+        """Log how many attempts were omitted, and delete old entries."""
+        if count := self._omitted:
+            self._omitted = 0
+            await self.note_as(NO_USER, audit.OMITTED_ATTEMPTS, data={"count": count})
         await self._storage(audit.forget_old, now)
 
     async def read(self, *, before: int | None, limit: int) -> tuple[AuditRecord, ...]:

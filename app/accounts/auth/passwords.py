@@ -1,4 +1,4 @@
-"""Passwords: what makes one, and bcrypt on threads of its own, because it is slow on purpose."""
+"""Password rules, and bcrypt on its own threads, because it is slow by design."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,63 +8,63 @@ from typing import ParamSpec, TypeVar
 
 import bcrypt
 
-from app.accounts.limits.turns import Turns
-from app.core.errors import InputError
+from app.accounts.limits import Turns
+from app.core import InputError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SHORTEST, LONGEST = 10, 72
-"""In bytes of UTF-8; bcrypt reads no more than 72, and a rest that nobody checks is a trap."""
+MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH = 10, 72
+"""In bytes of UTF-8; bcrypt ignores everything after 72 bytes, so longer ones are refused."""
 
 _THREADS = 2
-_MOST_WAITING = 90
-"""About a quarter of a minute's work; who comes then is told to come again."""
+_MAX_WAITING = 90
+"""About 15 s of work; beyond that, requests are refused as busy (503)."""
 
 
 def check_password(password: str, *, field: str = "password") -> None:
-    """Refuse what bcrypt can't keep apart or others could guess.
+    """Refuse passwords that are too short, or too long for bcrypt.
 
     Raises:
         InputError: with the reason.
     """
     size = len(_bytes(password))
-    if size < SHORTEST:
-        raise InputError(f"{field} must be at least {SHORTEST} bytes long.", field=field)
-    if size > LONGEST:
+    if size < MIN_PASSWORD_LENGTH:
+        raise InputError(f"{field} must be at least {MIN_PASSWORD_LENGTH} bytes long.", field=field)
+    if size > MAX_PASSWORD_LENGTH:
         raise InputError(
-            f"{field} must be at most {LONGEST} bytes long in UTF-8, this one has {size}. "
-            "Letters beyond ASCII count two to four.",
+            f"{field} must be at most {MAX_PASSWORD_LENGTH} bytes long in UTF-8, this one has "
+            f"{size}. Letters beyond ASCII count two to four.",
             field=field,
         )
 
 
 class Passwords:
-    """Makes and compares hashes without keeping the event loop waiting."""
+    """Creates and compares password hashes without blocking the event loop."""
 
     def __init__(self, cost: int) -> None:
         self._cost = cost
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="bcrypt")
-        self._turns = Turns(_THREADS, most_waiting=_MOST_WAITING)
-        self._nobodys: bytes | None = None
+        self._turns = Turns(_THREADS, max_waiting=_MAX_WAITING)
+        self._dummy_hash: bytes | None = None
 
-    async def hash(self, password: str, *, asked_from: str) -> str:
-        """Return what can be kept instead of a password that was checked.
+    async def hash(self, password: str, *, network: str) -> str:
+        """Return the hash of a password; `network` is where the request comes from.
 
         Raises:
-            BusyError: if too many wait for that.
+            BusyError: if too many requests wait for bcrypt.
         """
-        async with self._turns.one(asked_from):
+        async with self._turns.turn(network):
             return (await self._on_thread(self._hash, _bytes(password))).decode()
 
-    async def matches(self, password: str, kept: str | None, *, asked_from: str) -> bool:
-        """Compare a password with what was kept; it takes as long if nothing was.
+    async def matches(self, password: str, hashed: str | None, *, network: str) -> bool:
+        """Compare a password with a hash, in the same time if there is none.
 
         Raises:
-            BusyError: if too many wait for that.
+            BusyError: if too many requests wait for bcrypt.
         """
-        async with self._turns.one(asked_from):
-            return await self._on_thread(self._compare, _bytes(password), kept)
+        async with self._turns.turn(network):
+            return await self._on_thread(self._compare, _bytes(password), hashed)
 
     def close(self) -> None:
         """End the threads."""
@@ -77,12 +77,12 @@ class Passwords:
     def _hash(self, password: bytes) -> bytes:
         return bcrypt.hashpw(password, bcrypt.gensalt(self._cost))
 
-    def _compare(self, password: bytes, kept: str | None) -> bool:
-        if self._nobodys is None:
-            self._nobodys = self._hash(b"nobody's password")
-        against = self._nobodys if kept is None else kept.encode()
-        same = bcrypt.checkpw(password[:LONGEST], against)
-        return same and kept is not None and len(password) <= LONGEST
+    def _compare(self, password: bytes, hashed: str | None) -> bool:
+        if self._dummy_hash is None:
+            self._dummy_hash = self._hash(b"nobody's password")
+        against = self._dummy_hash if hashed is None else hashed.encode()
+        is_same = bcrypt.checkpw(password[:MAX_PASSWORD_LENGTH], against)
+        return is_same and hashed is not None and len(password) <= MAX_PASSWORD_LENGTH
 
 
 def _bytes(password: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Where else people have accounts: OpenID Connect providers and GitHub, asked by Authlib."""
+"""External sign-in providers: OpenID Connect and GitHub, through Authlib."""
 
 import asyncio
 import logging
@@ -17,18 +17,18 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from app.accounts.errors import AccessError
-from app.core.settings import Settings
+from app.accounts import AccessError
+from app.core import Settings
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
-"""Signatures that only the provider can make: nothing with a shared secret, and never none."""
+"""Asymmetric signatures only: no shared secrets (HS256), and never `none`."""
 _GOOGLE = "https://accounts.google.com"
 _LONGEST_SUBJECT = 255
-"""As OpenID Connect has it; PostgreSQL would refuse to keep more."""
+"""Limit of OpenID Connect; PostgreSQL would refuse to store more."""
 _WITHIN_S = 10.0
 _LEEWAY_S = 60
-_LATE: tuple[type[Exception], ...] = (httpx2.HTTPError, OSError, TimeoutError)
-_WRONG: tuple[type[Exception], ...] = (
+_UNREACHABLE: tuple[type[Exception], ...] = (httpx2.HTTPError, OSError, TimeoutError)
+_INVALID: tuple[type[Exception], ...] = (
     AuthlibBaseError,
     JoseError,
     LookupError,
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProviderError(AccessError):
-    """The provider doesn't answer, or answers with something that proves nothing."""
+    """The provider does not respond, or its answer does not prove an identity."""
 
     status = HTTPStatus.BAD_GATEWAY
     code = "provider_failed"
@@ -48,18 +48,18 @@ class ProviderError(AccessError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who somebody is elsewhere."""
+    """A user's identity at a provider."""
 
     issuer: str
     subject: str
     email: str | None
-    """Only if the provider says that it is theirs."""
+    """Only if the provider has verified it."""
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """What a sign-in elsewhere must come back with."""
+    """The values that protect one sign-in at a provider against forgery and replay."""
 
     state: str
     nonce: str
@@ -69,7 +69,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What this server is to a provider."""
+    """This server as a client of a provider."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class Client:
     client_secret: str = field(repr=False)
 
     def session(self, verify: ssl.SSLContext, *, scope: str, redirect_uri: str) -> Any:  # noqa: ANN401 - Authlib has no types
-        """Begin to talk to the provider."""
+        """Return an OAuth session with the provider."""
         return AsyncOAuth2Client(
             self.client_id,
             self.client_secret,
@@ -91,7 +91,7 @@ class Client:
 
 
 class OpenIdProvider:
-    """Any issuer that speaks OpenID Connect and says so at its well-known address."""
+    """An OpenID Connect issuer with a discovery document at the well-known address."""
 
     scope = "openid email profile"
 
@@ -101,10 +101,10 @@ class OpenIdProvider:
         self._verify: ssl.SSLContext | None = None
 
     async def sign_in_address(self, challenge: Challenge) -> str:
-        """Return where somebody signs in.
+        """Return the provider's address for signing in.
 
         Raises:
-            ProviderError: if the provider doesn't answer.
+            ProviderError: if the provider does not respond.
         """
         with _naming(self.client):
             metadata = await self._read_metadata()
@@ -119,10 +119,10 @@ class OpenIdProvider:
         return str(url)
 
     async def identify(self, challenge: Challenge, code: str) -> Identity:
-        """Return who came back with this code.
+        """Return the identity for the code of a callback.
 
         Raises:
-            ProviderError: if the provider doesn't answer, or its answer proves nothing.
+            ProviderError: if the provider does not respond, or its answer is not valid.
         """
         with _naming(self.client):
             metadata = await self._read_metadata()
@@ -142,7 +142,7 @@ class OpenIdProvider:
         issuer: str,
         nonce: str,
     ) -> Mapping[str, Any]:
-        """Check who signed it, for whom, when, and in answer to which question."""
+        """Return the claims of an ID token after checking signature, audience, time and nonce."""
         decoded = jwt.decode(token["id_token"], KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
         options = {
             "iss": {"essential": True, "value": issuer},
@@ -159,10 +159,10 @@ class OpenIdProvider:
             url = f"{self.client.address.rstrip('/')}/.well-known/openid-configuration"
             async with httpx2.AsyncClient(
                 verify=await self._context(), timeout=_WITHIN_S
-            ) as asking:
-                found = (await asking.get(url)).raise_for_status().json()
+            ) as client:
+                found = (await client.get(url)).raise_for_status().json()
             if str(found["issuer"]).rstrip("/") != self.client.address.rstrip("/"):
-                raise ValueError("it calls itself by another name")
+                raise ValueError("the discovery document names another issuer")
             self._metadata = found
         return self._metadata
 
@@ -173,18 +173,18 @@ class OpenIdProvider:
 
     async def _context(self) -> ssl.SSLContext:
         if self._verify is None:
-            # It reads all certificates that are trusted, which takes its time.
+            # Loading all trusted certificates is slow, so it runs on a thread.
             self._verify = await asyncio.to_thread(ssl.create_default_context)
         return self._verify
 
 
 class GitHubProvider(OpenIdProvider):
-    """GitHub, which has OAuth but no OpenID Connect: who it is, is asked of its API."""
+    """GitHub, which has OAuth but no OpenID Connect: its API returns the identity."""
 
     scope = "read:user user:email"
 
     async def identify(self, challenge: Challenge, code: str) -> Identity:
-        """Return who came back with this code."""
+        """Return the identity for the code of a callback."""
         metadata = await self._read_metadata()
         with _naming(self.client):
             async with await self._session(challenge) as session:
@@ -196,7 +196,7 @@ class GitHubProvider(OpenIdProvider):
                 )
                 user = (await session.get(f"{metadata['api']}/user")).raise_for_status().json()
                 emails = (await session.get(f"{metadata['api']}/user/emails")).json()
-            verified = [one["email"] for one in emails if one["primary"] and one["verified"]]
+            verified = [mail["email"] for mail in emails if mail["primary"] and mail["verified"]]
             return Identity(
                 issuer=self.client.address,
                 subject=str(user["id"]),
@@ -215,7 +215,7 @@ class GitHubProvider(OpenIdProvider):
 
 
 def providers_of(settings: Settings) -> tuple[OpenIdProvider, ...]:
-    """Return the providers that the settings name."""
+    """Return the configured providers."""
     found: list[OpenIdProvider] = []
     if settings.github_id:
         key = (settings.github_id, settings.github_secret)
@@ -231,25 +231,25 @@ def providers_of(settings: Settings) -> tuple[OpenIdProvider, ...]:
 
 @contextmanager
 def _naming(client: Client) -> Iterator[None]:
-    """Say what went wrong elsewhere, in words; the details are for the server's log."""
+    """Convert errors of a provider to a `ProviderError`; details only go to the log."""
     try:
         yield
-    except _LATE as error:
+    except _UNREACHABLE as error:
         _log.warning("%s does not answer: %r", client.name, error)
         raise ProviderError(f"{client.name} does not answer. Try again in a moment.") from error
-    except _WRONG as error:
-        _log.warning("%s proves nothing: %r", client.name, error)
-        raise ProviderError(f"{client.name} did not prove who you are. Try again.") from error
+    except _INVALID as error:
+        _log.warning("%s sent an invalid answer: %r", client.name, error)
+        raise ProviderError(f"{client.name} could not verify your identity. Try again.") from error
 
 
 def _identity(claims: Mapping[str, Any]) -> Identity:
     if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= _LONGEST_SUBJECT:
-        raise ValueError("it names nobody")
+        raise ValueError("the subject is missing or too long")
     email = str(claims.get("email") or "").strip().lower()
-    is_theirs = claims.get("email_verified") is True
+    is_verified = claims.get("email_verified") is True
     return Identity(
         issuer=str(claims["iss"]),
         subject=claims["sub"],
-        email=email if email and is_theirs else None,
-        name=str(claims.get("name") or email.partition("@")[0] or "somebody")[:100],
+        email=email if email and is_verified else None,
+        name=str(claims.get("name") or email.partition("@")[0] or "unnamed")[:100],
     )

@@ -1,4 +1,4 @@
-"""Random things that prove something, and the server's own secret."""
+"""Random tokens and codes, and encryption with the server's secret."""
 
 import base64
 import hashlib
@@ -9,38 +9,38 @@ from collections.abc import Callable
 from cryptography.fernet import Fernet, InvalidToken
 
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without those that look alike."""
+"""Without letters and digits that look alike."""
 _TOKEN_PREFIX = "rll_"
-"""So that scanners find lost ones."""
+"""Lets secret scanners recognize leaked tokens."""
 
 
 def new_session_token() -> str:
-    """Return what a browser shows from now on."""
+    """Return a random token for a browser session."""
     return secrets.token_urlsafe(32)
 
 
 def new_api_token() -> str:
-    """Return what a program shows from now on."""
+    """Return a random API token for a program."""
     return _TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 def new_code(groups: int = 2) -> str:
-    """Return a code that people can read and type, such as `K7PM-2XQD`."""
+    """Return a code that users can read and type, such as `K7PM-2XQD`."""
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(groups))
 
 
 def typed_code(text: str) -> str:
-    """Return a code as it was made, from what somebody typed or pasted."""
+    """Normalize a code that a user typed or pasted."""
     return "".join(text.split()).upper()
 
 
 def digest(token: str) -> str:
-    """Return what is kept of a token: whoever reads the database can't show the token itself."""
+    """Return the hash that is stored of a token: a database leak does not reveal the token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def same_code(given: str, expected: str) -> bool:
-    """Compare codes in a time that says nothing, however people wrote theirs."""
+    """Compare codes in constant time, ignoring case and separators."""
     return secrets.compare_digest(_plain(given).encode(), _plain(expected).encode())
 
 
@@ -49,9 +49,9 @@ def _plain(code: str) -> str:
 
 
 class Vault:
-    """Encrypts with the server's secret what must be kept but not read or changed by others.
+    """Encrypts and authenticates stored values with the server's secret.
 
-    What was locked for one purpose opens for no other.
+    A value encrypted for one purpose can't be decrypted for another.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Vault:
         return self._fernet.encrypt_at_time(text.encode(), int(self._clock())).decode()
 
     def unlock(self, locked: str, *, within_s: int | None = None) -> str | None:
-        """Return what was locked, or None if it was with another secret, or too long ago."""
+        """Return the decrypted text, or None if it is forged or older than `within_s`."""
         try:
             if within_s is None:
                 return self._fernet.decrypt(locked.encode()).decode()

@@ -1,58 +1,58 @@
-"""How often somebody may try something before they have to wait."""
+"""Limit attempts in a sliding time window."""
 
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
 
-from app.accounts.errors import TooManyError
+from app.accounts import TooManyError
 
-_MOST_KEYS = 20_000
+_MAX_KEYS = 20_000
 
 
 class Attempts:
-    """Counts tries in a sliding window, each kind of key for itself."""
+    """Counts attempts per key in a sliding window."""
 
     def __init__(
         self,
-        most: int,
+        limit: int,
         *,
         within_s: float,
-        most_keys: int = _MOST_KEYS,
+        max_keys: int = _MAX_KEYS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most = most
+        self._limit = limit
         self._within_s = within_s
-        self._most_keys = most_keys
+        self._max_keys = max_keys
         self._clock = clock
         self._tries: dict[Hashable, deque[float]] = {}
 
     def check(self, key: Hashable, *, what: str = "attempts") -> None:
-        """Make sure that one more try is allowed.
+        """Check that one more attempt is allowed.
 
         Raises:
             TooManyError: if there were too many already.
         """
         now = self._clock()
         tries = self._recent(key, now)
-        if len(tries) >= self._most:
+        if len(tries) >= self._limit:
             raise TooManyError(tries[0] + self._within_s - now, what)
 
     def add(self, key: Hashable, *, what: str = "attempts") -> None:
-        """Count a try.
+        """Count an attempt.
 
         Raises:
             TooManyError: if there were too many already; this one isn't counted.
         """
         self.check(key, what=what)
-        # The one that was used last goes to the end, so that the oldest can be forgotten.
+        # The key used last moves to the end, so that the oldest key can be dropped.
         tries = self._tries.pop(key, deque[float]())
         tries.append(self._clock())
         self._tries[key] = tries
-        if len(self._tries) > self._most_keys:
+        if len(self._tries) > self._max_keys:
             self._tries.pop(next(iter(self._tries)))
 
     def take_back(self, key: Hashable) -> None:
-        """Uncount the newest try: it turned out to be a good one."""
+        """Uncount the newest attempt: it turned out to be legitimate."""
         if tries := self._tries.get(key):
             tries.pop()
             if not tries:

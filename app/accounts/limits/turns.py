@@ -1,30 +1,31 @@
-"""Turns at work that is slow on purpose: so many at once, and nobody keeps the others out."""
+"""Fair queue for slow work: limited concurrency, round-robin between keys."""
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
-from app.accounts.errors import BusyError
+from app.accounts import BusyError
 
 
 class Turns:
-    """Lets so many work at once; those who wait are taken from each key in turn.
+    """Limits concurrency; waiting requests get their turn round-robin by key.
 
-    Where too many wait, the last one of the longest queue goes: a crowd turns itself away.
+    If too many wait, the last one of the longest queue is refused, so that a flood from one key
+    only affects itself.
     """
 
-    def __init__(self, at_once: int, *, most_waiting: int) -> None:
-        self._free = at_once
-        self._most_waiting = most_waiting
+    def __init__(self, limit: int, *, max_waiting: int) -> None:
+        self._free = limit
+        self._max_waiting = max_waiting
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}
 
     @asynccontextmanager
-    async def one(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait for a turn, and let the next one work afterwards.
+    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+        """Wait for a turn, and pass it on afterwards.
 
         Raises:
-            BusyError: if too many wait.
+            BusyError: if too many requests wait.
         """
         await self._wait(key)
         try:
@@ -38,7 +39,7 @@ class Turns:
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append(turn)
-        self._turn_away_if_crowded()
+        self._refuse_if_full()
         try:
             await turn
         except asyncio.CancelledError:
@@ -48,8 +49,8 @@ class Turns:
                 self._forget(key, turn)
             raise
 
-    def _turn_away_if_crowded(self) -> None:
-        if sum(map(len, self._waiting.values())) <= self._most_waiting:
+    def _refuse_if_full(self) -> None:
+        if sum(map(len, self._waiting.values())) <= self._max_waiting:
             return
         longest = max(self._waiting, key=lambda key: len(self._waiting[key]))
         last = self._waiting[longest][-1]
@@ -60,7 +61,7 @@ class Turns:
     def _pass_on(self) -> None:
         while self._waiting:
             turn = self._next()
-            # Who gave up a moment ago may still be in the queue.
+            # A request that was just cancelled may still be in the queue.
             if not turn.done():
                 turn.set_result(None)
                 return
@@ -71,7 +72,7 @@ class Turns:
         queue = self._waiting.pop(key)
         turn = queue.popleft()
         if queue:
-            # To the end: the others are first.
+            # Back to the end, after the other keys.
             self._waiting[key] = queue
         return turn
 

@@ -1,16 +1,21 @@
-"""What administrators do: people, roles, limits, who may register, invitations, the audit log."""
+"""Administration: users, roles, limits, registration, invitations, the audit log."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.accounts.auth.context import Surroundings
-from app.accounts.auth.secrets import digest, new_code
-from app.accounts.errors import ForbiddenError, ReadOnlyTokenError, UnknownThingError
-from app.accounts.requests import LabChanges, NewInvitation, PersonChanges
-from app.accounts.visitors import Visitor
+from app.accounts import (
+    ForbiddenError,
+    LabChanges,
+    NewInvitation,
+    Principal,
+    ReadOnlyTokenError,
+    UnknownThingError,
+    UserChanges,
+)
+from app.accounts.auth import AccountServices, digest, new_code
 from app.core.events import Event
-from storage.database.accounts import invitations, people, resets, sessions
-from storage.records.accounts import AuditRecord, InvitationRecord, PersonRecord, Role, TokenScope
+from storage.database.accounts import invitations, password_resets, sessions, users
+from storage.records import AuditRecord, InvitationRecord, Role, TokenScope, UserRecord
 
 INVITATION_LASTS = timedelta(days=7)
 
@@ -18,119 +23,121 @@ _CODE_GROUPS = 4
 
 
 class Administration:
-    """Every call checks again that an administrator asks."""
+    """Services for administrators; every call checks the principal again."""
 
-    def __init__(self, around: Surroundings) -> None:
-        self._storage = around.storage
-        self._directory = around.directory
-        self._passes = around.passes
-        self._audit = around.audit
+    def __init__(self, services: AccountServices) -> None:
+        self._storage = services.storage
+        self._directory = services.directory
+        self._passes = services.passes
+        self._audit = services.audit
         self.limits_changed = Event[[]]()
-        """Somebody may use more or less than before."""
+        """Event: the limits of a user or of the lab may have changed."""
 
-    def people(self, visitor: Visitor) -> tuple[PersonRecord, ...]:
-        """Return everybody."""
-        visitor.check_admin()
-        return self._directory.everybody
+    def users(self, principal: Principal) -> tuple[UserRecord, ...]:
+        """Return all users."""
+        principal.check_admin()
+        return self._directory.all_users
 
-    async def change_person(
-        self, visitor: Visitor, person_id: str, changes: PersonChanges
-    ) -> PersonRecord:
-        """Change what somebody may do and use; who is blocked is signed out everywhere.
+    async def change_user(
+        self, principal: Principal, user_id: str, changes: UserChanges
+    ) -> UserRecord:
+        """Change a user's role or limits, or block them, which signs them out everywhere.
 
         Raises:
-            ForbiddenError: if a token would make an administrator.
-            PersonNotFoundError: if there is nobody of this id.
-            LastAdminError: if nobody would look after the lab any more.
+            ForbiddenError: if a token would appoint an administrator.
+            UserNotFoundError: if no user has this id.
+            LastAdminError: if no administrator would be left.
         """
-        _check(visitor)
-        _check_role(visitor, changes.role)
+        _check(principal)
+        _check_role(principal, changes.role)
         values = _values(changes)
         if "blocked" in values:
             values["blocked_at"] = datetime.now(UTC) if values.pop("blocked") else None
-        person = await self._storage(people.change_person, person_id, **values)
-        await self._take_codes(person)
-        self._passes.update(self._directory.put(person))
+        user = await self._storage(users.change_user, user_id, **values)
+        await self._revoke_codes(user)
+        self._passes.update(self._directory.put(user))
         if values:
-            await self._audit.note(visitor, "person_changed", person.email, _values(changes))
+            await self._audit.note(principal, "person_changed", user.email, _values(changes))
         self.limits_changed.emit()
-        return person
+        return user
 
-    async def _take_codes(self, person: PersonRecord) -> None:
-        """End what somebody could come back in with, or come back as an administrator."""
-        if person.is_blocked:
-            await self._storage(sessions.end_sessions_of, person.id)
-            await self._storage(resets.forget_resets_of, person.id)
-        if person.is_blocked or not person.is_admin:
-            await self._storage(invitations.revoke_invitations_of, person.email)
-            await self._storage(resets.forget_resets_made_by, person.email)
+    async def _revoke_codes(self, user: UserRecord) -> None:
+        """Revoke what a blocked user or former administrator could regain access with."""
+        if user.is_blocked:
+            await self._storage(sessions.end_sessions_of, user.id)
+            await self._storage(password_resets.forget_resets_of, user.id)
+        if user.is_blocked or not user.is_admin:
+            await self._storage(invitations.revoke_invitations_of, user.email)
+            await self._storage(password_resets.forget_resets_made_by, user.email)
 
-    async def change_lab(self, visitor: Visitor, changes: LabChanges) -> None:
-        """Set who may register and what people may use."""
-        _check(visitor)
+    async def change_lab(self, principal: Principal, changes: LabChanges) -> None:
+        """Change who may register and the default limits."""
+        _check(principal)
         for name, value in _values(changes).items():
             await self._directory.set_rule(name, value)
-        await self._audit.note(visitor, "lab_changed", data=_values(changes))
+        await self._audit.note(principal, "lab_changed", data=_values(changes))
         self.limits_changed.emit()
 
-    async def invitations(self, visitor: Visitor) -> tuple[InvitationRecord, ...]:
+    async def invitations(self, principal: Principal) -> tuple[InvitationRecord, ...]:
         """Return all invitations, newest first."""
-        visitor.check_admin()
+        principal.check_admin()
         return await self._storage(invitations.list_invitations)
 
-    async def invite(self, visitor: Visitor, wanted: NewInvitation) -> tuple[InvitationRecord, str]:
-        """Invite somebody; the second value is the code, and never to be had again.
+    async def invite(
+        self, principal: Principal, request: NewInvitation
+    ) -> tuple[InvitationRecord, str]:
+        """Create an invitation; the second value is its code, which can't be retrieved later.
 
         Raises:
-            ForbiddenError: if a token would make an administrator.
+            ForbiddenError: if a token would appoint an administrator.
         """
-        _check(visitor)
-        _check_role(visitor, wanted.role)
+        _check(principal)
+        _check_role(principal, request.role)
         code = new_code(_CODE_GROUPS)
-        made = await self._storage(
+        invitation = await self._storage(
             invitations.add_invitation,
             digest(code),
-            role=wanted.role,
-            email=wanted.email,
-            created_by=visitor.me.email,
+            role=request.role,
+            email=request.email,
+            created_by=principal.me.email,
             expires_at=datetime.now(UTC) + INVITATION_LASTS,
         )
-        await self._audit.note(visitor, "invited", wanted.email or "", {"role": wanted.role})
-        return made, code
+        await self._audit.note(principal, "invited", request.email or "", {"role": request.role})
+        return invitation, code
 
-    async def revoke_invitation(self, visitor: Visitor, invitation_id: str) -> None:
-        """Take an invitation back that wasn't used.
+    async def revoke_invitation(self, principal: Principal, invitation_id: str) -> None:
+        """Revoke an unused invitation.
 
         Raises:
-            UnknownThingError: if there is none.
+            UnknownThingError: if there is no such invitation.
         """
-        _check(visitor)
+        _check(principal)
         if not await self._storage(invitations.revoke_invitation, invitation_id):
-            raise UnknownThingError("There is no unused invitation of this id.")
-        await self._audit.note(visitor, "invitation_revoked", invitation_id)
+            raise UnknownThingError("There is no unused invitation with this id.")
+        await self._audit.note(principal, "invitation_revoked", invitation_id)
 
     async def audit(
-        self, visitor: Visitor, *, before: int | None = None, limit: int = 50
+        self, principal: Principal, *, before: int | None = None, limit: int = 50
     ) -> tuple[AuditRecord, ...]:
-        """Return what people did, newest first."""
-        visitor.check_admin()
+        """Return entries of the audit log, newest first."""
+        principal.check_admin()
         return await self._audit.read(before=before, limit=limit)
 
 
-def _check(visitor: Visitor) -> None:
-    visitor.check_admin()
-    if visitor.shown.scope is TokenScope.READ:
+def _check(principal: Principal) -> None:
+    principal.check_admin()
+    if principal.credential.scope is TokenScope.READ:
         raise ReadOnlyTokenError
 
 
-def _check_role(visitor: Visitor, role: Role | None) -> None:
-    """Who finds an administrator's token must not become one for good."""
-    if visitor.shown.token_id is not None and role is Role.ADMIN:
-        raise ForbiddenError("A token can't make administrators. Sign in to do it.")
+def _check_role(principal: Principal, role: Role | None) -> None:
+    """Prevent a leaked token of an administrator from appointing another one."""
+    if principal.credential.token_id is not None and role is Role.ADMIN:
+        raise ForbiddenError("A token can't appoint administrators. Sign in to do it.")
 
 
-def _values(changes: PersonChanges | LabChanges) -> dict[str, Any]:
-    """Return what was asked for; null means something for limits and nothing for the others."""
+def _values(changes: UserChanges | LabChanges) -> dict[str, Any]:
+    """Return the fields that were set; null is meaningful for limits and ignored for others."""
     given = changes.model_dump(exclude_unset=True)
     nullable = {"runs_at_once", "disk_mb"}
     return {name: value for name, value in given.items() if value is not None or name in nullable}

@@ -1,80 +1,78 @@
-"""People's pictures: what they send is opened in a locked worker and nowhere else."""
+"""Avatars of users; uploaded images are decoded in a sandboxed worker only."""
 
 import asyncio
 from pathlib import Path
 
-from app.accounts.errors import UnknownThingError
-from app.accounts.limits.attempts import Attempts
+from app.accounts import Principal, UnknownThingError
+from app.accounts.limits import Attempts
 from app.accounts.users.profiles import Profiles
-from app.accounts.visitors import Visitor
-from app.core.errors import InputError
+from app.core import InputError
 from app.protocol import commands
-from app.workers.errors import JobError
-from app.workers.pool import LARGEST_PICTURE, WorkerPool
-from storage.files.lab_folder import LabFolder
-from storage.records.accounts import PersonRecord
+from app.workers import MAX_IMAGE_BYTES, JobError, WorkerPool
+from storage.files import LabFolder
+from storage.records import UserRecord
 
-LARGEST = 1 << 20
-"""The largest picture that can be sent, in bytes."""
+MAX_AVATAR_BYTES = 1 << 20
+"""Size limit of an uploaded picture, in bytes."""
 
 _SIDE = 128
 _WITHIN_S = 30.0
 
 
 class Avatars:
-    """Keeps one small picture per person."""
+    """Stores one small picture per user."""
 
     def __init__(self, folder: LabFolder, profiles: Profiles, pool: WorkerPool) -> None:
         self._folder = folder
         self._profiles = profiles
         self._pool = pool
-        self._one_at_a_time = asyncio.Lock()
+        self._shrinking = asyncio.Lock()
         self._attempts = Attempts(10, within_s=600)
 
-    async def change(self, visitor: Visitor, content: bytes) -> PersonRecord:
-        """Make somebody's picture of what they sent.
+    async def change(self, principal: Principal, content: bytes) -> UserRecord:
+        """Set the user's picture from an uploaded image.
 
         Raises:
-            InputError: if it is none.
+            InputError: if it can't be read as an image.
         """
-        person = visitor.me
-        self._attempts.add(person.id, what="pictures")
-        if len(content) > LARGEST:
+        user = principal.me
+        self._attempts.add(user.id, what="pictures")
+        if len(content) > MAX_AVATAR_BYTES:
             raise InputError("A picture may have at most 1 MiB.", field="avatar")
-        async with self._one_at_a_time:
+        async with self._shrinking:
             picture = await self._shrink(content)
-        visitor.check()
-        await asyncio.to_thread(self._folder.save_avatar, person.id, picture)
-        return await self._profiles.note_avatar(visitor, has_one=True)
+        principal.check()
+        await asyncio.to_thread(self._folder.save_avatar, user.id, picture)
+        return await self._profiles.note_avatar(principal, has_one=True)
 
-    async def remove(self, visitor: Visitor) -> PersonRecord:
-        """Forget somebody's picture."""
-        await asyncio.to_thread(self._folder.remove_avatar, visitor.me.id)
-        return await self._profiles.note_avatar(visitor, has_one=False)
+    async def remove(self, principal: Principal) -> UserRecord:
+        """Remove the user's picture."""
+        await asyncio.to_thread(self._folder.remove_avatar, principal.me.id)
+        return await self._profiles.note_avatar(principal, has_one=False)
 
-    def path(self, person: PersonRecord | None) -> Path:
-        """Return where somebody's picture lies.
+    def path(self, user: UserRecord | None) -> Path:
+        """Return the file of a user's picture.
 
         Raises:
-            UnknownThingError: if they have none.
+            UnknownThingError: if the user has none.
         """
-        if person is None or person.avatar_at is None:
+        if user is None or user.avatar_at is None:
             raise UnknownThingError("There is no such picture.")
-        return self._folder.avatar(person.id)
+        return self._folder.avatar(user.id)
 
     async def _shrink(self, content: bytes) -> bytes:
         try:
             command, file = commands.Shrink(side=_SIDE), ("avatar.png", content)
             async with self._pool.job(command, file=file, within_s=_WITHIN_S) as job:
-                return await job.file("avatar.png", at_most=LARGEST_PICTURE)
+                return await job.file("avatar.png", at_most=MAX_IMAGE_BYTES)
         except JobError:
             raise InputError(
                 "This can't be read as a picture. Send a PNG, JPEG, WebP or GIF.", field="avatar"
             ) from None
 
 
-def avatar_url(person: PersonRecord) -> str | None:
-    """Return where somebody's picture is; a new one has a new address."""
-    if person.avatar_at is None:
+def avatar_url(user: UserRecord) -> str | None:
+    """Return the URL of a user's picture, which changes with the picture."""
+    if user.avatar_at is None:
         return None
-    return f"/api/people/{person.id}/avatar.png?{int(person.avatar_at.timestamp())}"
+    return f"/api/people/{user.id}/avatar.png?{int(user.avatar_at.timestamp())}"

@@ -1,103 +1,107 @@
-"""Forgotten passwords: a code that lets one person set a new one, once and not for long."""
+"""Reset forgotten passwords with a code for one user, valid once and for 24 hours."""
 
 from datetime import UTC, datetime, timedelta
 
-from app.accounts.auth.context import Surroundings
-from app.accounts.auth.passwords import check_password
-from app.accounts.auth.secrets import digest, new_code, typed_code
-from app.accounts.auth.sign_in import Caller, SigningIn
-from app.accounts.errors import ForbiddenError, NotResettableError
-from app.accounts.requests import NewPassword
-from app.accounts.visitors import Visitor
-from storage.database.accounts import resets, sessions
-from storage.errors import PersonNotFoundError
-from storage.records.accounts import PersonRecord, ResetRecord
+from app.accounts import ForbiddenError, NewPassword, NotResettableError, Principal
+from app.accounts.auth import (
+    NO_USER,
+    AccountServices,
+    Caller,
+    SigningIn,
+    check_password,
+    digest,
+    new_code,
+    typed_code,
+)
+from storage import UserNotFoundError
+from storage.database.accounts import password_resets, sessions
+from storage.records import ResetRecord, UserRecord
 
-LASTS = timedelta(hours=24)
+RESET_LASTS = timedelta(hours=24)
 
 _CODE_GROUPS = 4
 
 
 def new_reset_code() -> str:
-    """Return a code that nobody guesses within its time."""
+    """Return a code that can't be guessed while it is valid."""
     return new_code(_CODE_GROUPS)
 
 
 class Resets:
-    """Administrators make codes, and who has one sets a password with it."""
+    """Lets administrators create codes, and users set a new password with one."""
 
-    def __init__(self, around: Surroundings, signing_in: SigningIn) -> None:
-        self._storage = around.storage
-        self._directory = around.directory
-        self._passes = around.passes
-        self._passwords = around.passwords
-        self._audit = around.audit
+    def __init__(self, services: AccountServices, signing_in: SigningIn) -> None:
+        self._storage = services.storage
+        self._directory = services.directory
+        self._passes = services.passes
+        self._passwords = services.passwords
+        self._audit = services.audit
         self._signing_in = signing_in
 
-    async def make(self, visitor: Visitor, person_id: str) -> tuple[ResetRecord, str]:
-        """Let somebody set a new password; the second value is the code, never to be had again.
+    async def make(self, principal: Principal, user_id: str) -> tuple[ResetRecord, str]:
+        """Create a reset for a user; the second value is its code, which can't be retrieved later.
 
         Raises:
-            ForbiddenError: if a token asks for it, or the person is blocked.
-            PersonNotFoundError: if there is nobody of this id.
+            ForbiddenError: if the principal uses a token, or the user is blocked.
+            UserNotFoundError: if no user has this id.
         """
-        visitor.check_admin()
-        if visitor.shown.token_id is not None:
+        principal.check_admin()
+        if principal.credential.token_id is not None:
             raise ForbiddenError("A token can't reset passwords. Sign in to do it.")
-        person = self._directory.get(person_id)
-        if person is None:
-            raise PersonNotFoundError(person_id)
-        if person.is_blocked:
-            raise ForbiddenError(f"{person.email} is blocked. Unblock them first.")
+        user = self._directory.get(user_id)
+        if user is None:
+            raise UserNotFoundError(user_id)
+        if user.is_blocked:
+            raise ForbiddenError(f"{user.email} is blocked. Unblock them first.")
         code = new_reset_code()
-        made = await self._storage(
-            resets.add_reset,
-            person.id,
+        reset = await self._storage(
+            password_resets.add_reset,
+            user.id,
             digest(code),
-            created_by=visitor.me.email,
-            expires_at=datetime.now(UTC) + LASTS,
+            created_by=principal.me.email,
+            expires_at=datetime.now(UTC) + RESET_LASTS,
         )
-        await self._audit.note(visitor, "reset_made", person.email)
-        return made, code
+        await self._audit.note(principal, "reset_made", user.email)
+        return reset, code
 
-    async def use(self, wanted: NewPassword, caller: Caller) -> str:
-        """Set a new password, sign the person out everywhere, and in here.
+    async def use(self, request: NewPassword, caller: Caller) -> str:
+        """Set a new password, end all sessions of the user, and return a new session token.
 
         Raises:
-            AccessError: if the code is not one that can be used.
-            InputError: if the password can't be used.
+            AccessError: if the code is invalid.
+            InputError: if the password is invalid.
         """
         self._signing_in.check_is_on()
-        check_password(wanted.password)
-        code = digest(typed_code(wanted.code))
-        person = await self._whose(code, caller)
-        hashed = await self._passwords.hash(wanted.password, asked_from=caller.network)
-        # Only now: a password that can't be hashed right now doesn't cost the code.
-        changed = await self._storage(resets.use_reset, code, password_hash=hashed)
+        check_password(request.password)
+        code_digest = digest(typed_code(request.code))
+        user = await self._user_of(code_digest, caller)
+        hashed = await self._passwords.hash(request.password, network=caller.network)
+        # After hashing, so that a busy server does not use up the code.
+        changed = await self._storage(password_resets.use_reset, code_digest, password_hash=hashed)
         if changed is None:
             raise NotResettableError
         self._passes.update(self._directory.put(changed))
-        await self._storage(sessions.end_sessions_of, person.id)
-        self._passes.end_sessions_of(person.id)
+        await self._storage(sessions.end_sessions_of, user.id)
+        self._passes.end_sessions_of(user.id)
         await self._audit.note_as(
-            person.email, "password_reset", person_id=person.id, address=caller.address
+            user.email, "password_reset", user_id=user.id, address=caller.address
         )
         return await self._signing_in.open_session(changed, caller)
 
-    async def _whose(self, code: str, caller: Caller) -> PersonRecord:
-        self._signing_in.guesses.add_code(caller.network)
-        found = await self._storage(resets.find_reset, code)
-        person = self._directory.get(found.person_id) if found else None
-        if found is None or found.expires_at <= datetime.now(UTC) or person is None:
+    async def _user_of(self, code_digest: str, caller: Caller) -> UserRecord:
+        self._signing_in.limits.add_code(caller.network)
+        reset = await self._storage(password_resets.find_reset, code_digest)
+        user = self._directory.get(reset.user_id) if reset else None
+        if reset is None or reset.expires_at <= datetime.now(UTC) or user is None:
             await self._refuse(caller, "unknown_code")
-        elif person.is_blocked:
-            await self._refuse(caller, "blocked", who=person.email)
+        elif user.is_blocked:
+            await self._refuse(caller, "blocked", who=user.email)
         else:
-            self._signing_in.guesses.code_was_right(caller.network)
-            return person
+            self._signing_in.limits.code_was_right(caller.network)
+            return user
         raise NotResettableError
 
-    async def _refuse(self, caller: Caller, reason: str, *, who: str = "nobody") -> None:
+    async def _refuse(self, caller: Caller, reason: str, *, who: str = NO_USER) -> None:
         await self._audit.note_attempt(
             "reset_refused", who=who, address=caller.address, reason=reason
         )

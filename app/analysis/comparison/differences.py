@@ -1,4 +1,4 @@
-"""What differs between the settings of runs, and nothing else."""
+"""The settings in which runs differ."""
 
 import difflib
 import zlib
@@ -7,69 +7,50 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.analysis.comparison.entries import Entry
-from app.protocol.schedule import read_schedule
-from storage.records.runs import JsonObject
+from app.core import NO_VALUE, write_value
+from app.run_config import readable_config, reward_code_of, seed_of, settings_of
+from storage.records import RunRecord
 
 _CODE = "reward_code"
-_NOTHING = "-"
 _NOT_SETTINGS = frozenset({"changes", "engine", "engine_reason", "env_code"})
-"""What came of the settings, or is told elsewhere."""
+"""Derived from the settings, or shown elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One setting, and what each entry has for it, in words; None: it has no such setting."""
+    """A setting and its value in each entry as text; None: it has no such setting."""
 
     setting: str
     values: Sequence[str | None]
 
 
 def differences(entries: Sequence[Entry]) -> list[Difference]:
-    """Return the settings in which entries differ, in the order in which they are written down."""
+    """Return the settings in which entries differ, in the order of the configuration."""
     settings = [_settings(entry) for entry in entries]
     names = dict.fromkeys(name for one in settings for name in one)
     found = (Difference(name, [one.get(name) for one in settings]) for name in names)
-    # A setting that one doesn't have and one that another has left empty look the same.
-    return [one for one in found if len({value or _NOTHING for value in one.values}) > 1]
+    # A setting that is missing in one and empty in another counts as the same.
+    return [one for one in found if len({value or NO_VALUE for value in one.values}) > 1]
 
 
 def code_difference(before: Entry, after: Entry) -> str:
-    """Return the reward code of two entries as a unified diff; empty where they have the same."""
-    old, new = (str(entry.runs[0].config.get(_CODE) or "") for entry in (before, after))
+    """Return a unified diff of the reward code of two entries; empty if it is the same."""
+    old, new = (reward_code_of(entry.runs[0]) or "" for entry in (before, after))
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), before.name, after.name, lineterm=""
     )
     return "\n".join(lines)
 
 
-def has_own_reward(entry: Entry) -> bool:
-    """Whether it was trained on a reward function of somebody's own."""
-    return bool(entry.runs[0].config.get(_CODE))
+def has_custom_reward(entry: Entry) -> bool:
+    """Whether it was trained with a custom reward."""
+    return bool(reward_code_of(entry.runs[0]))
 
 
-def written(value: object) -> str:
-    """Return a setting as people write it."""
-    if value is None:
-        return _NOTHING
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Mapping):
-        if (schedule := read_schedule(value)) is not None:
-            return str(schedule)
-        return ", ".join(f"{name} {written(one)}" for name, one in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(written(one) for one in value)
-    return str(value)
-
-
-def flat(config: JsonObject) -> dict[str, Any]:
-    """Return nested settings under dotted names."""
+def flat_settings(run: RunRecord) -> dict[str, Any]:
+    """Return the settings of a run, nested ones under dotted names."""
     found: dict[str, Any] = {}
-    for name, value in config.items():
+    for name, value in settings_of(run).items():
         if isinstance(value, Mapping) and name in ("hyperparameters", "wrappers", "env_kwargs"):
             found.update({f"{name}.{inner}": one for inner, one in value.items()})
         elif name not in _NOT_SETTINGS:
@@ -78,20 +59,19 @@ def flat(config: JsonObject) -> dict[str, Any]:
 
 
 def _settings(entry: Entry) -> dict[str, str]:
-    settings = {name: written(value) for name, value in flat(entry.runs[0].config).items()}
-    if _CODE in settings:
-        settings[_CODE] = _code_words(entry.runs[0].config[_CODE])
-    seeds = dict.fromkeys(str(run.config.get("seed", "-")) for run in entry.runs)
+    settings = {name: write_value(value) for name, value in flat_settings(entry.runs[0]).items()}
+    settings[_CODE] = _code_label(reward_code_of(entry.runs[0]))
+    seeds = dict.fromkeys(str(seed_of(run)) for run in entry.runs)
     settings["seed"] = ", ".join(seeds)
-    changed = sum(len(run.config.get("changes") or ()) for run in entry.runs)
+    configs = (readable_config(run) for run in entry.runs)
+    changed = sum(len(config.changes) for config in configs if config is not None)
     if changed:
         settings["changed while training"] = "once" if changed == 1 else f"{changed} times"
     return settings
 
 
-def _code_words(code: object) -> str:
-    """Name reward code by its size and its content, so that two of one size still differ."""
+def _code_label(code: str | None) -> str:
+    """Describe reward code by its length and checksum, so that equal lengths still differ."""
     if not code:
         return "the environment's"
-    text = str(code)
-    return f"own, {len(text.splitlines())} lines ({zlib.crc32(text.encode()):08x})"
+    return f"custom, {len(code.splitlines())} lines ({zlib.crc32(code.encode()):08x})"

@@ -1,83 +1,89 @@
-"""What is compared: single runs, and the seeds of groups taken together."""
+"""Entries of a comparison: single runs and seed groups."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.core.errors import InputError
-from storage.records.runs import RunRecord
+from app.core import InputError
+from app.run_config import seed_of
+from app.runs import group_name
+from storage.records import RunRecord
 
 GROUP = "g:"
-"""What the key of a group begins with."""
-MOST_ENTRIES = 20
+"""Prefix of the key of a group."""
+MAX_ENTRIES = 20
 _ID_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A line of a comparison."""
+    """A run or a seed group in a comparison."""
 
     key: str
-    """The id of a run, or `g:` and that of a group."""
+    """The id of a run, or `g:` and the id of a group."""
     name: str
     runs: Sequence[RunRecord]
-    """One, or all seeds of a group that the visitor may look at."""
+    """One run, or all runs of a group that the principal may see."""
 
     @property
     def is_group(self) -> bool:
-        """Whether several seeds are taken together."""
+        """Whether it is a seed group."""
         return self.key.startswith(GROUP)
 
     @property
     def env_id(self) -> str:
-        """Where it was trained."""
+        """The environment."""
         return self.runs[0].env_id
 
     @property
+    def algorithm(self) -> str:
+        """The algorithm."""
+        return self.runs[0].algorithm
+
+    @property
     def is_live(self) -> bool:
-        """Whether more may come of it."""
+        """Whether one of its runs is active, so that results may still change."""
         return any(run.status.is_active for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Something that was asked for and can't be compared."""
+    """A requested entry that can't be compared."""
 
     key: str
     reason: str
 
 
 def read_keys(text: str) -> list[str]:
-    """Return what an address names, each once.
+    """Return the keys in a comma-separated list, without repetitions.
 
     Raises:
-        InputError: if that is too much to compare.
+        InputError: if there are too many.
     """
     keys = list(dict.fromkeys(key for part in text.split(",") if (key := part.strip())))
-    if len(keys) > MOST_ENTRIES:
+    if len(keys) > MAX_ENTRIES:
         raise InputError(
-            f"runs names {len(keys)} runs and groups; at most {MOST_ENTRIES} can be compared. "
-            "Leave some out, or fold seeds into their group.",
+            f"runs names {len(keys)} runs and groups; at most {MAX_ENTRIES} can be compared. "
+            "Remove some, or use their seed groups.",
             field="runs",
         )
     return keys
 
 
-def single(run: RunRecord) -> Entry:
-    """Return a run as a line of a comparison."""
+def run_entry(run: RunRecord) -> Entry:
+    """Return the entry of a single run."""
     return Entry(key=run.id, name=run.name, runs=(run,))
 
 
-def folded(group_id: str, members: Sequence[RunRecord]) -> Entry:
-    """Return a group as a line of a comparison, named as its runs are, but for the seed."""
-    seed = f", seed {members[0].config.get('seed')}"
+def group_entry(group_id: str, members: Sequence[RunRecord]) -> Entry:
+    """Return the entry of a group, with the name of its runs without the seed."""
     count = f"{len(members)} seeds" if len(members) > 1 else "1 seed"
-    name = f"{members[0].name.removesuffix(seed)}, {count}"
+    name = f"{group_name(members)}, {count}"
     return Entry(key=f"{GROUP}{group_id}", name=name, runs=tuple(members))
 
 
-def told_apart(entries: Sequence[Entry]) -> list[Entry]:
-    """Add to names that several have what tells them apart: the seed, or the start of the id."""
+def with_distinct_names(entries: Sequence[Entry]) -> list[Entry]:
+    """Make equal names distinct by adding the seed or the start of the id."""
     names = Counter(entry.name for entry in entries)
     seeds = {
         name: [_seed(entry) for entry in entries if entry.name == name]
@@ -85,7 +91,7 @@ def told_apart(entries: Sequence[Entry]) -> list[Entry]:
         if count > 1
     }
     return [
-        replace(entry, name=f"{entry.name}, {_mark(entry, seeds[entry.name])}")
+        replace(entry, name=f"{entry.name}, {_suffix(entry, seeds[entry.name])}")
         if entry.name in seeds
         else entry
         for entry in entries
@@ -93,17 +99,17 @@ def told_apart(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _seed(entry: Entry) -> int | None:
-    return None if entry.is_group else entry.runs[0].config.get("seed")
+    return None if entry.is_group else seed_of(entry.runs[0])
 
 
-def _mark(entry: Entry, seeds: Sequence[int | None]) -> str:
+def _suffix(entry: Entry, seeds: Sequence[int | None]) -> str:
     if None not in seeds and len(set(seeds)) == len(seeds):
         return f"seed {_seed(entry)}"
     return entry.key.removeprefix(GROUP)[:_ID_SHOWN]
 
 
 def fold(entries: Sequence[Entry]) -> list[str]:
-    """Return the keys with runs of one group replaced by the group, where two or more are there."""
+    """Return the keys, with two or more runs of one group replaced by the group."""
     groups = [entry.runs[0].group_id for entry in entries if not entry.is_group]
     foldable = {group for group in groups if group is not None and groups.count(group) > 1}
     keys = [
@@ -116,7 +122,7 @@ def fold(entries: Sequence[Entry]) -> list[str]:
 
 
 def unfold(entries: Sequence[Entry], key: str) -> list[str]:
-    """Return the keys with a group replaced by its runs."""
+    """Return the keys, with a group replaced by its runs."""
     parts = [
         [run.id for run in entry.runs] if entry.key == key else [entry.key] for entry in entries
     ]

@@ -1,85 +1,96 @@
-"""How runs came of each other, and what was changed on the way."""
+"""Lineage: which run was started from which, and what was changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.analysis.comparison.differences import flat, written
-from app.run_config.config import RunRequest
-from app.run_config.derive import derive, live_values
-from app.runs.stored_policies import NEWEST, PolicyAddress, Which
-from storage.records.runs import RunRecord
+from app.analysis.comparison.differences import flat_settings
+from app.core import write_value
+from app.run_config import (
+    RunRequest,
+    config_of,
+    derive,
+    live_values,
+    readable_config,
+    reward_code_of,
+)
+from app.runs import NEWEST, PolicyAddress, Which
+from storage.records import RunRecord
 
-_NOT_TOLD = frozenset({"seed", "init_from", "engine_used", "preset", "reward_code"})
-"""What differs between most runs and was nobody's wish, or is told in other words."""
+_OMITTED = frozenset({"seed", "init_from", "engine_used", "preset", "reward_code"})
+"""Settings that differ between most runs by themselves, or are described otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Values with which a run went on from some step."""
+    """Values changed during training."""
 
     timesteps: int
     words: str
     before: int | None
-    """The step of the policy that was kept just before; None: it isn't there any more."""
+    """The step of the last policy snapshot before the change; None: it no longer exists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A run among those it came of and those that came of it."""
+    """A run in a lineage."""
 
     run: RunRecord
     parent: str | None
-    """None: it began by itself, or what it came of can't be seen."""
+    """None: it has none, or its parent was deleted or may not be seen."""
     from_step: int | None
-    """At which step of its parent it began, where that is known."""
+    """The step of its parent that it started from, if known."""
     edge: str
-    """What is different about it, in words; empty for a run that began by itself."""
+    """What differs from its parent, as text; empty for a run without one."""
     changes: Sequence[Change]
     branch_steps: Sequence[int]
-    """Steps that it can be branched from, earliest first."""
+    """Steps that it can be branched from, in ascending order."""
 
 
 def nodes(
-    runs: Sequence[RunRecord], kept: Mapping[str, tuple[Sequence[int], Sequence[int]]]
+    runs: Sequence[RunRecord], steps: Mapping[str, tuple[Sequence[int], Sequence[int]]]
 ) -> list[Node]:
-    """Return runs with what changed; `kept` has the checkpoints and forks of each."""
+    """Describe runs; `steps` has the steps of checkpoints and policy snapshots of each."""
     known = {run.id: run for run in runs}
-    return [_node(run, known, *kept.get(run.id, ((), ()))) for run in runs]
+    return [_node(run, known, *steps.get(run.id, ((), ()))) for run in runs]
 
 
-def branch_of(run: RunRecord, step: int | None, wishes: Mapping[str, Any]) -> RunRequest:
-    """Return the request for a run that goes on from a step of another with other values.
+def branch_of(run: RunRecord, step: int | None, values: Mapping[str, Any]) -> RunRequest:
+    """Return the request for a run that continues another from a step with other values.
 
-    What was changed in that one by then holds on, unless something else is wished.
+    Changes made in that run up to the step are kept unless `values` overrides them.
 
     Raises:
-        ValidationError: if a value can't be used.
+        ValidationError: if a value is not allowed.
     """
     own = {"total_timesteps", "name"}
     changes = {
-        "hyperparameters": {name: value for name, value in wishes.items() if name not in own},
+        "hyperparameters": {name: one for name, one in values.items() if name not in own},
         "init_from": run.id if step is None else f"{run.id}@{step}",
-        "name": wishes.get("name") or f"{run.name[:160]} (branch)",
-        "total_timesteps": wishes.get("total_timesteps") or run.total_timesteps,
+        "name": values.get("name") or f"{run.name[:160]} (branch)",
+        "total_timesteps": values.get("total_timesteps") or run.total_timesteps,
         "tags": list(run.tags),
     }
-    return derive(run.config, changes, at=step)
+    return derive(config_of(run), changes, at=step)
 
 
 def _node(
-    run: RunRecord, known: Mapping[str, RunRecord], checkpoints: Sequence[int], forks: Sequence[int]
+    run: RunRecord,
+    known: Mapping[str, RunRecord],
+    checkpoints: Sequence[int],
+    snapshots: Sequence[int],
 ) -> Node:
     parent = known.get(run.parent or "")
-    which = PolicyAddress.parse(str(run.config.get("init_from") or "")).which
+    config = readable_config(run)
+    which = PolicyAddress.parse((config and config.init_from) or "").which
     from_step = which if isinstance(which, int) else None
     return Node(
         run=run,
         parent=parent.id if parent else None,
         from_step=from_step,
         edge=_edge(run, parent, which),
-        changes=_changes(run, forks),
-        branch_steps=sorted({*checkpoints, *forks}),
+        changes=_changes(run, snapshots),
+        branch_steps=sorted({*checkpoints, *snapshots}),
     )
 
 
@@ -87,39 +98,39 @@ def _edge(run: RunRecord, parent: RunRecord | None, which: Which) -> str:
     if run.parent is None:
         return ""
     if parent is None:
-        return "Began with the policy of a run that isn't there any more, or isn't yours to see."
+        return "Started with the policy of a run that was deleted or is not visible to you."
     at = which if isinstance(which, int) else None
     start = f"From its {which or NEWEST} policy" if at is None else f"From step {at:,}"
     return f"{start}: {', '.join(_differences(parent, run, at)) or 'the same settings'}."
 
 
 def _differences(before: RunRecord, after: RunRecord, at: int | None) -> list[str]:
-    old = {**flat(before.config), **_dotted(live_values(before.config, at))}
-    new = flat(after.config)
-    told = [
-        f"{name.rpartition('.')[2]} {written(old.get(name))} to {written(value)}"
-        for name, value in new.items()
-        if name not in _NOT_TOLD and old.get(name) != value
+    config = readable_config(before)
+    live = {} if config is None else live_values(config, at)
+    old = {
+        **flat_settings(before),
+        **{f"hyperparameters.{name}": value for name, value in live.items()},
+    }
+    words = [
+        (name, write_value(old.get(name)), write_value(value))
+        for name, value in flat_settings(after).items()
     ]
-    if before.config.get("reward_code") != after.config.get("reward_code"):
-        own = after.config.get("reward_code")
-        told.append("another reward function" if own else "the environment's own reward")
-    return told
+    found = [
+        f"{name.rpartition('.')[2]} {one} to {other}"
+        for name, one, other in words
+        if name not in _OMITTED and one != other
+    ]
+    if reward_code_of(before) != (code := reward_code_of(after)):
+        found.append("another custom reward" if code else "the environment's own reward")
+    return found
 
 
-def _dotted(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"hyperparameters.{name}": value for name, value in values.items()}
-
-
-def _changes(run: RunRecord, forks: Sequence[int]) -> list[Change]:
+def _changes(run: RunRecord, snapshots: Sequence[int]) -> list[Change]:
     found = []
-    for change in run.config.get("changes") or ():
-        at = int(change["timesteps"])
-        words = ", ".join(
-            f"{name} {written(value)}"
-            for name, value in change.items()
-            if name != "timesteps" and value is not None
-        )
-        before = [step for step in forks if step <= at]
+    config = readable_config(run)
+    for change in config.changes if config else ():
+        at = change.timesteps
+        words = ", ".join(f"{name} {write_value(value)}" for name, value in change.values.items())
+        before = [step for step in snapshots if step <= at]
         found.append(Change(timesteps=at, words=words, before=before[-1] if before else None))
     return found

@@ -1,12 +1,12 @@
-"""The curves of a comparison: of each run its own, of each group the seeds taken together."""
+"""The curves of a comparison: one per run, and one per group over all its seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.statistics.bands import band
-from storage.records.curves import Curve, Pair
+from app.statistics import band
+from storage.records import Curve, Pair
 
 _GRID = 200
 _DIGITS = 7
@@ -14,18 +14,18 @@ _DIGITS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One entry in one metric."""
+    """The curve of one entry in one metric."""
 
     key: str
     metric: str
     points: Pair
     means: Pair | None = None
-    """The mean of each part, where the points are the least and the greatest of it."""
+    """The mean of each bucket, where the points are its minimum and maximum."""
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     """A 95 % interval around each point of a group."""
     seeds: Sequence[int] = ()
-    """How many of a group's runs had come that far."""
+    """How many runs of a group had reached each point."""
 
 
 def line_of_run(key: str, metric: str, curve: Curve) -> Line:
@@ -36,7 +36,7 @@ def line_of_run(key: str, metric: str, curve: Curve) -> Line:
 def line_of_group(
     key: str, metric: str, curves: Sequence[Curve], window: tuple[float | None, float | None]
 ) -> Line | None:
-    """Return the interquartile mean of several runs with its band; None if there is nothing yet."""
+    """Return the interquartile mean of several runs with its band; None without any curve."""
     if not curves:
         return None
     series = [tuple(map(np.asarray, curve.means or curve.points)) for curve in curves]

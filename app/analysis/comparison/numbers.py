@@ -1,4 +1,4 @@
-"""What came of each entry, with intervals where there is something to draw them from."""
+"""The final numbers of entries, with confidence intervals where there are enough samples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.analysis.comparison.entries import Entry
-from app.evaluation.evaluation import Evaluation
-from app.statistics.estimators import bootstrap_interval, interquartile_mean, mean
-from storage.records.runs import RunRecord
+from app.evaluation import Evaluation
+from app.statistics import bootstrap_interval, interquartile_mean, mean
+from storage.records import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number, and the 95 % interval around it if there is one."""
+    """A number with its 95 % interval, if there is one."""
 
     value: float
     ci95: tuple[float, float] | None = None
     of: int = 1
-    """How many seeds or episodes it was taken from."""
+    """The number of seeds or episodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +28,20 @@ class Numbers:
     key: str
     seeds: int
     evaluation: Measured | None
-    """The last evaluation: of a run the mean over its episodes, of a group the interquartile
-    mean over the seeds that were evaluated."""
+    """The last evaluation: for a run the mean over its episodes, for a group the interquartile
+    mean over the evaluated seeds."""
     best: Measured | None
     """The best mean reward over 100 episodes."""
     final: Measured | None
     """The last mean reward over 100 episodes."""
     timesteps: int
-    """Of a group: of the run that came farthest."""
+    """For a group: of the run with the most steps."""
     elapsed_s: float
-    """Of a group: the mean over its runs."""
+    """For a group: the mean over its runs."""
     solved: int
     """How many runs reached the solved threshold."""
     solved_at: int | None
-    """The step of that; of a group the median over those that did."""
+    """The step at which it was reached; for a group the median over the solved runs."""
 
 
 def numbers(
@@ -49,7 +49,7 @@ def numbers(
     evaluations: Mapping[str, Evaluation | None],
     last_rewards: Mapping[str, Sequence[float]],
 ) -> Numbers:
-    """Return the numbers of an entry; the last evaluation and rewards are given by run."""
+    """Return the numbers of an entry; the last evaluations and rewards are given by run."""
     runs = entry.runs
     solved = sorted(run.progress.solved_at for run in runs if run.progress.solved_at is not None)
     return Numbers(
@@ -83,7 +83,7 @@ def _evaluation(entry: Entry, evaluations: Mapping[str, Evaluation | None]) -> M
 
 
 def _score(run: RunRecord, evaluation: Evaluation | None) -> float | None:
-    """Return the last evaluation's mean, of one that was asked for or of those beside training."""
+    """Return the mean of the last evaluation, or else of the last periodic evaluation."""
     if evaluation is not None and evaluation.mean_return is not None:
         return evaluation.mean_return
     value = (run.latest or {}).get("eval_reward")

@@ -1,62 +1,56 @@
-"""Look at every run while it trains and once it is over, off the event loop."""
+"""Examine every run during training and at its end, off the event loop."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
 import msgspec
-from pydantic import ValidationError
 
 from app.analysis.doctor.findings import Findings
-from app.analysis.doctor.rules.catalogue import examine
-from app.analysis.insights.history import History
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import Situation
+from app.analysis.doctor.rules import examine
+from app.analysis.insights import History, Insight, Severity, Situation
+from app.core import StorageThread, Tasks
 from app.core.events import Event
-from app.core.storage_thread import StorageThread
-from app.core.tasks import Tasks
-from app.run_config.config import RunConfig
-from app.run_config.seeds import MAX_SEEDS
-from app.runs.state.journal import Journal
+from app.run_config import config_of, readable_config
+from app.runs.state import Journal
+from storage import NotWrittenError, RunNotFoundError
 from storage.database import runs
-from storage.errors import NotWrittenError, RunNotFoundError
-from storage.files.lab_folder import LabFolder
-from storage.files.run_folder import RunFolder
-from storage.metrics.metrics import LineReader
-from storage.records.runs import EventLevel, RunFilter, RunRecord, RunStatus
+from storage.files import LabFolder, RunFolder
+from storage.metrics import LineReader
+from storage.records import EventLevel, RunRecord, RunStatus, VisibleRun
 
 _EVERY_S = 4.0
 _LINES_AT_ONCE = 2_000
-_LAST_LOOK_S = 5.0
-"""How long the end of a run may wait for it."""
+_FINAL_EXAMINATION_S = 5.0
+"""How long the end of a run waits for its final examination."""
 _LEVELS = {Severity.WARNING: EventLevel.WARNING, Severity.ERROR: EventLevel.ERROR}
 
 _log = logging.getLogger(__name__)
 
 
-class Patient:
-    """One run under observation: what was read of it, and what is shown of that."""
+class ObservedRun:
+    """A run under examination, with the metrics read so far and its findings."""
 
     def __init__(self, run: RunRecord, folder: RunFolder, findings: Findings) -> None:
         self.run = run
-        """As it was last heard of."""
+        """Its newest known record."""
         self.folder = folder
         self.findings = findings
         self.is_over = asyncio.Event()
-        self.leaving: asyncio.Task[None] | None = None
-        """The last look, once the run is over."""
+        self.final_examination: asyncio.Task[None] | None = None
+        """Set once the run is over."""
         self._history = History()
         self._reader = LineReader(folder.metrics, after=0)
 
     def examine(self, seeds: tuple[float, ...]) -> list[Insight]:
-        """Read on, and return what all that was read says; belongs on a thread."""
+        """Read new metrics and return the insights about all of them; blocks."""
         while lines := self._reader.read(_LINES_AT_ONCE):
             self._history.add(msgspec.json.decode(line) for line in lines)
         if not self._history.timesteps:
             return []
         situation = Situation(
-            # As it is now: values may have been changed while it trains.
-            RunConfig.model_validate(self.run.config),
+            # The current one: values may have been changed during training.
+            config_of(self.run),
             self._history,
             status=self.run.status,
             error=self.run.error,
@@ -66,172 +60,173 @@ class Patient:
 
 
 class Doctor:
-    """Examines runs; what it found lies below their folders and in their logs."""
+    """Examines runs; writes insights to their folders and logs."""
 
     def __init__(self, journal: Journal, folder: LabFolder, storage: StorageThread) -> None:
         self.changed = Event[[str]]()
-        """The findings about a run are others."""
+        """Emitted when the insights about a run have changed."""
         self._journal = journal
         self._folder = folder
         self._storage = storage
-        self._patients: dict[str, Patient] = {}
+        self._observed: dict[str, ObservedRun] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
         self._tasks = Tasks()
         journal.run_changed.subscribe(self._run_changed)
-        journal.before_end = self._before_end
+        journal.run_ending.subscribe(self._run_ending)
 
     async def close(self) -> None:
-        """Wait a little for the last looks at runs that just ended."""
-        for patient in self._patients.values():
-            if patient.leaving is None:
-                patient.is_over.set()
-        await self._tasks.wait(_LAST_LOOK_S)
+        """Wait a short time for the final examinations of runs that just ended."""
+        for observed in self._observed.values():
+            if observed.final_examination is None:
+                observed.is_over.set()
+        await self._tasks.wait(_FINAL_EXAMINATION_S)
         await self._tasks.cancel()
 
-    async def insights(self, run: RunRecord) -> Sequence[Insight]:
-        """Return what was found about a run, the most important first."""
-        patient = self._patients.get(run.id)
-        if patient is not None and run.status.is_over:
-            await asyncio.shield(self._leave(patient, run))
-            return patient.findings.shown
-        if patient is not None:
-            return patient.findings.shown
-        return await self._known(run)
+    async def insights(self, run: VisibleRun) -> Sequence[Insight]:
+        """Return the insights about a run, the most important first."""
+        observed = self._observed.get(run.id)
+        if observed is not None and run.status.is_over:
+            await asyncio.shield(self._finish(observed, run))
+            return observed.findings.shown
+        if observed is not None:
+            return observed.findings.shown
+        return await self._stored_insights(run)
 
-    async def _known(self, run: RunRecord) -> Sequence[Insight]:
-        """Return what lies in a run's folder; one that nobody looked at is looked at now."""
+    async def _stored_insights(self, run: RunRecord) -> Sequence[Insight]:
+        """Return the stored insights of a run; examine it now if it never was."""
         findings = await asyncio.to_thread(_load, self._folder.run(run.id))
         if findings is not None and not run.status.is_over:
             findings.forget_after(run.progress.timesteps)
         if findings is not None or not run.status.is_over:
             return findings.shown if findings else []
-        patient = await self._admit(run)
-        if patient is None:
+        observed = await self._open(run)
+        if observed is None:
             return []
-        await self._look(patient, is_final=True, tells=False)
-        return patient.findings.shown
+        await self._examine(observed, is_final=True, announces=False)
+        return observed.findings.shown
 
     def _run_changed(self, run: RunRecord) -> None:
-        patient = self._patients.get(run.id)
-        if patient is not None:
-            patient.run = run
+        observed = self._observed.get(run.id)
+        if observed is not None:
+            observed.run = run
             if run.status.is_over:
-                self._leave(patient, run)
+                self._finish(observed, run)
         elif run.status is RunStatus.RUNNING:
             self._tasks.start(self._follow(run), name=f"examine {run.id}")
 
-    async def _before_end(self, run: RunRecord) -> None:
-        """Look for the last time, so that findings stand in the log before the end does."""
-        if (patient := self._patients.get(run.id)) is not None:
-            await asyncio.wait({self._leave(patient, run)}, timeout=_LAST_LOOK_S)
+    async def _run_ending(self, run: RunRecord) -> None:
+        """Examine the run a last time, so that its log has the insights before its end."""
+        if (observed := self._observed.get(run.id)) is not None:
+            await asyncio.wait({self._finish(observed, run)}, timeout=_FINAL_EXAMINATION_S)
 
     async def _follow(self, run: RunRecord) -> None:
-        patient = await self._admit(run)
-        if patient is None or run.id in self._patients:
+        observed = await self._open(run)
+        if observed is None or run.id in self._observed:
             return
-        self._patients[run.id] = patient
-        await self._forget_what_was_taken_back(patient)
-        await self._hear_of_early_end(patient)
-        while not patient.is_over.is_set():
+        self._observed[run.id] = observed
+        await self._discard_undone_findings(observed)
+        await self._check_for_early_end(observed)
+        while not observed.is_over.is_set():
             try:
                 async with asyncio.timeout(_EVERY_S):
-                    await patient.is_over.wait()
+                    await observed.is_over.wait()
             except TimeoutError:
-                if patient.run.status is RunStatus.RUNNING:
-                    await self._look(patient, is_final=False)
+                if observed.run.status is RunStatus.RUNNING:
+                    await self._examine(observed, is_final=False)
 
-    async def _forget_what_was_taken_back(self, patient: Patient) -> None:
-        """A resume can go back behind what was found before."""
-        if patient.findings.forget_after(patient.run.progress.timesteps):
-            await self._keep(patient)
-            self.changed.emit(patient.run.id)
+    async def _discard_undone_findings(self, observed: ObservedRun) -> None:
+        """Discard findings of steps that a resume from an earlier checkpoint has undone."""
+        if observed.findings.forget_after(observed.run.progress.timesteps):
+            await self._store(observed)
+            self.changed.emit(observed.run.id)
 
-    async def _hear_of_early_end(self, patient: Patient) -> None:
-        """A run may end while its folder is being read."""
+    async def _check_for_early_end(self, observed: ObservedRun) -> None:
+        """Finish if the run ended while its folder was being read."""
         try:
-            run = await self._storage(runs.get_run, patient.run.id)
+            run = await self._storage(runs.get_run, observed.run.id)
         except (RunNotFoundError, NotWrittenError):
             return
         if run.status.is_over:
-            self._leave(patient, run)
+            self._finish(observed, run)
 
-    async def _admit(self, run: RunRecord) -> Patient | None:
+    async def _open(self, run: RunRecord) -> ObservedRun | None:
         folder = self._folder.run(run.id)
         findings = await asyncio.to_thread(_load, folder)
-        try:
-            RunConfig.model_validate(run.config)
-        except ValidationError:
-            # A configuration of another version: it can be looked at, but not judged.
+        if readable_config(run) is None:
             _log.warning("Run %s can't be examined: its configuration is not understood", run.id)
             return None
-        return Patient(run, folder, findings or Findings())
+        return ObservedRun(run, folder, findings or Findings())
 
-    def _leave(self, patient: Patient, run: RunRecord) -> asyncio.Task[None]:
-        """Take the last look at a run that is over, once."""
-        if patient.leaving is None:
-            patient.run = run
-            patient.is_over.set()
-            patient.leaving = self._tasks.start(self._last_look(patient), name=f"leave {run.id}")
-        return patient.leaving
+    def _finish(self, observed: ObservedRun, run: RunRecord) -> asyncio.Task[None]:
+        """Examine a run that is over a last time, once."""
+        if observed.final_examination is None:
+            observed.run = run
+            observed.is_over.set()
+            observed.final_examination = self._tasks.start(
+                self._examine_last(observed), name=f"finish {run.id}"
+            )
+        return observed.final_examination
 
-    async def _last_look(self, patient: Patient) -> None:
+    async def _examine_last(self, observed: ObservedRun) -> None:
         try:
-            await self._look(patient, is_final=True)
+            await self._examine(observed, is_final=True)
         finally:
-            self._patients.pop(patient.run.id, None)
-            if patient.run.status.has_worker:
-                # It was resumed meanwhile.
-                self._tasks.start(self._follow(patient.run), name=f"examine {patient.run.id}")
-        if patient.run.group_id is not None:
-            self._tasks.start(self._look_at_others(patient.run), name=f"group of {patient.run.id}")
+            self._observed.pop(observed.run.id, None)
+            if observed.run.status.has_worker:
+                # It was resumed in the meantime.
+                self._tasks.start(self._follow(observed.run), name=f"examine {observed.run.id}")
+        if observed.run.group_id is not None:
+            self._tasks.start(self._examine_group(observed.run), name=f"group of {observed.run.id}")
 
-    async def _look_at_others(self, run: RunRecord) -> None:
-        """See what the end of a run means for the others of its group that are over."""
+    async def _examine_group(self, run: RunRecord) -> None:
+        """Examine the other ended runs of the group again, now that one more has ended."""
         for member in await self._members(run):
             if member.id != run.id and member.status.is_over:
-                other = await self._admit(member)
+                other = await self._open(member)
                 if other is not None:
-                    await self._look(other, is_final=True)
+                    await self._examine(other, is_final=True)
 
-    async def _look(self, patient: Patient, *, is_final: bool, tells: bool = True) -> None:
-        """Examine a run, keep what was found, and tell what is new."""
-        run_id = patient.run.id
-        scores = _scores(await self._members(patient.run))
+    async def _examine(
+        self, observed: ObservedRun, *, is_final: bool, announces: bool = True
+    ) -> None:
+        """Examine a run, store the findings, and log the new ones."""
+        run_id = observed.run.id
+        scores = _scores(await self._members(observed.run))
         async with self._one_at_a_time:
-            found = await asyncio.to_thread(patient.examine, scores)
-            before = patient.findings.shown
-            fresh = patient.findings.take(found, is_final=is_final)
-            if patient.findings.shown == before and not is_final:
+            found = await asyncio.to_thread(observed.examine, scores)
+            shown_before = observed.findings.shown
+            new = observed.findings.update(found, is_final=is_final)
+            if observed.findings.shown == shown_before and not is_final:
                 return
-            if not await self._keep(patient):
+            if not await self._store(observed):
                 return
-        for insight in fresh if tells else ():
+        for insight in new if announces else ():
             level = _LEVELS.get(insight.severity, EventLevel.INFO)
             data = {"code": insight.code, "timesteps": insight.at}
-            await self._journal.tell(run_id, "insight", f"{insight.title}.", level=level, data=data)
+            await self._journal.add_event(
+                run_id, "insight", f"{insight.title}.", level=level, data=data
+            )
         self.changed.emit(run_id)
 
-    async def _keep(self, patient: Patient) -> bool:
-        """Store the findings; return whether the run is still there to be told about."""
+    async def _store(self, observed: ObservedRun) -> bool:
+        """Store the findings; return whether the run still exists."""
         try:
-            await self._storage(runs.get_run, patient.run.id)
-            await asyncio.to_thread(patient.folder.save_insights, patient.findings.to_keep())
+            await self._storage(runs.get_run, observed.run.id)
+            await asyncio.to_thread(observed.folder.save_insights, observed.findings.to_stored())
         except RunNotFoundError:
             return False
         except (OSError, NotWrittenError) as error:
-            _log.warning("The findings about run %s were not stored: %s", patient.run.id, error)
+            _log.warning("The findings about run %s were not stored: %s", observed.run.id, error)
         return True
 
     async def _members(self, run: RunRecord) -> Sequence[RunRecord]:
         if run.group_id is None:
             return ()
-        wanted = RunFilter(group_id=run.group_id, archived=None)
-        page = await self._storage(runs.list_runs, wanted, sort="created_at", limit=MAX_SEEDS)
-        return page.items
+        return await self._storage(runs.members, run.group_id)
 
 
 def _scores(members: Sequence[RunRecord]) -> tuple[float, ...]:
-    """Return the newest mean reward of those that are at least half through."""
+    """Return the newest mean rewards of runs that have used at least half of their budget."""
     found = [_score(run) for run in members if run.share_done >= 0.5]
     return tuple(score for score in found if score is not None)
 
@@ -242,9 +237,9 @@ def _score(run: RunRecord) -> float | None:
 
 
 def _load(folder: RunFolder) -> Findings | None:
-    kept = folder.load_insights()
+    stored = folder.load_insights()
     try:
-        return Findings(kept) if kept is not None else None
+        return Findings(stored) if stored is not None else None
     except (msgspec.ValidationError, LookupError, TypeError):
-        # Of another version, or damaged: look again.
+        # Written by another version, or damaged: examine the run again.
         return None

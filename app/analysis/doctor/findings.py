@@ -1,4 +1,4 @@
-"""What is shown of a run's findings: none flickers, and each is told once."""
+"""The findings shown for a run: debounced, and each announced once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,74 +7,74 @@ from typing import Any
 
 import msgspec
 
-from app.analysis.doctor.rules.catalogue import by_importance
-from app.analysis.insights.insight import Insight, Severity
-from storage.records.runs import JsonObject
+from app.analysis.doctor.rules import by_importance
+from app.analysis.insights import Insight, Severity
+from storage.records import JsonObject
 
 _SEEN_BEFORE_SHOWN = 2
-_MISSED_BEFORE_GONE = 3
+_MISSED_BEFORE_DROPPED = 3
 
 
 class Findings:
-    """A finding appears once it was seen twice in a row, and goes when it was missed three times.
+    """Shows a finding once it was seen twice in a row, and drops it after three misses.
 
-    What broke down for good appears at once; at the end of a run it counts what holds then.
+    Errors appear at once; at the end of a run exactly the last findings are shown.
     """
 
-    def __init__(self, kept: JsonObject | None = None) -> None:
-        """Begin with nothing, or with what `to_keep` returned before."""
-        stored: Any = kept or {"items": [], "told": []}
-        self.shown: list[Insight] = msgspec.convert(stored["items"], list[Insight])
-        self._told: set[str] = set(stored["told"])
+    def __init__(self, stored: JsonObject | None = None) -> None:
+        """Begin empty, or with the earlier result of `to_stored`."""
+        state: Any = stored or {"items": [], "told": []}
+        self.shown: list[Insight] = msgspec.convert(state["items"], list[Insight])
+        self._announced: set[str] = set(state["told"])
         self._seen: Counter[str] = Counter()
         self._missed: Counter[str] = Counter()
 
-    def take(self, found: Sequence[Insight], *, is_final: bool = False) -> list[Insight]:
-        """Take up what was found now; return what hasn't been told before."""
-        current = {insight.code: insight for insight in found}
+    def update(self, insights: Sequence[Insight], *, is_final: bool = False) -> list[Insight]:
+        """Update with the current findings; return those not announced before."""
+        current = {insight.code: insight for insight in insights}
         first_at = {insight.code: insight.at for insight in self.shown}
         self._count(current)
-        kept = [] if is_final else [old for old in self.shown if self._stays(old, current)]
-        for insight in found:
+        shown = [] if is_final else [old for old in self.shown if self._remains(old, current)]
+        for insight in insights:
             if is_final or insight.code in first_at or self._is_sure(insight):
-                kept.append(replace(insight, at=first_at.get(insight.code, insight.at)))
-        self.shown = by_importance(kept)
-        return self._untold()
+                shown.append(replace(insight, at=first_at.get(insight.code, insight.at)))
+        self.shown = by_importance(shown)
+        return self._announce()
 
     def forget_after(self, timesteps: int) -> bool:
-        """Drop what rests on later steps, so that it can be told again; return whether any was."""
-        gone = [one for one in self.shown if max(one.at, one.evidence.window[1]) > timesteps]
-        codes = {one.code for one in gone}
+        """Drop findings of later steps, to announce them again; return whether there were any."""
+        dropped = [one for one in self.shown if max(one.at, one.evidence.window[1]) > timesteps]
+        codes = {one.code for one in dropped}
         self.shown = [one for one in self.shown if one.code not in codes]
-        self._told -= codes | {_loud(code) for code in codes}
-        return bool(gone)
+        self._announced -= codes | {_problem_name(code) for code in codes}
+        return bool(dropped)
 
-    def to_keep(self) -> JsonObject:
-        """Return what another `Findings` can go on with."""
-        return {"items": msgspec.to_builtins(self.shown), "told": sorted(self._told)}
+    def to_stored(self) -> JsonObject:
+        """Return the state for `__init__` as JSON."""
+        return {"items": msgspec.to_builtins(self.shown), "told": sorted(self._announced)}
 
     def _count(self, current: dict[str, Insight]) -> None:
         self._seen = Counter({code: self._seen[code] + 1 for code in current})
         shown = [insight.code for insight in self.shown if insight.code not in current]
         self._missed = Counter({code: self._missed[code] + 1 for code in shown})
 
-    def _stays(self, old: Insight, current: dict[str, Insight]) -> bool:
-        return old.code not in current and self._missed[old.code] < _MISSED_BEFORE_GONE
+    def _remains(self, old: Insight, current: dict[str, Insight]) -> bool:
+        return old.code not in current and self._missed[old.code] < _MISSED_BEFORE_DROPPED
 
     def _is_sure(self, insight: Insight) -> bool:
         is_lasting = insight.severity is Severity.ERROR
         return is_lasting or self._seen[insight.code] >= _SEEN_BEFORE_SHOWN
 
-    def _untold(self) -> list[Insight]:
-        fresh = [one for one in self.shown if _name(one) not in self._told]
-        self._told |= {_name(one) for one in fresh}
-        return fresh
+    def _announce(self) -> list[Insight]:
+        new = [one for one in self.shown if _announcement(one) not in self._announced]
+        self._announced |= {_announcement(one) for one in new}
+        return new
 
 
-def _name(insight: Insight) -> str:
-    """A remark that becomes a warning is told again."""
-    return _loud(insight.code) if insight.severity.is_loud else insight.code
+def _announcement(insight: Insight) -> str:
+    """Return what to remember; an insight that becomes a warning is announced again."""
+    return _problem_name(insight.code) if insight.severity.is_problem else insight.code
 
 
-def _loud(code: str) -> str:
+def _problem_name(code: str) -> str:
     return f"{code}!"

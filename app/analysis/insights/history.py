@@ -1,4 +1,4 @@
-"""How a run went, in a bounded number of points, built up line by line."""
+"""The metrics of a run in bounded memory, added line by line."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from storage.records.runs import JsonObject
+from storage.records import JsonObject
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 RECENT_EPISODES = 200
 
-_MOST_POINTS = 512
+_MAX_POINTS = 512
 _TRACKED = (
     "reward",
     "shaped_reward",
@@ -42,7 +42,7 @@ _TRACKED = (
 
 
 class Track:
-    """One metric: each point is the mean of a stretch, and stretches grow with the run."""
+    """One metric: each point is the mean of a bucket; buckets grow with the run."""
 
     def __init__(self) -> None:
         self._points: list[tuple[int, float]] = []
@@ -58,7 +58,7 @@ class Track:
             return
         self._points.append((step, self._sum / self._count))
         self._sum, self._count = 0.0, 0
-        if len(self._points) >= _MOST_POINTS:
+        if len(self._points) >= _MAX_POINTS:
             self._halve()
 
     def _halve(self) -> None:
@@ -67,7 +67,7 @@ class Track:
         self._stride *= 2
 
     def points(self) -> tuple[Array, Array]:
-        """Return the steps and the values, the newest ones included."""
+        """Return the steps and the values, with the incomplete last bucket."""
         points = list(self._points)
         if self._count:
             points.append((self._step, self._sum / self._count))
@@ -79,7 +79,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One of the last episodes."""
+    """The result of an episode."""
 
     timesteps: int
     reward: float
@@ -87,13 +87,13 @@ class Episode:
 
 
 class History:
-    """All that the doctor remembers of a run's metrics; its size doesn't grow with the run."""
+    """The metrics of a run that the doctor needs; the size does not grow with the run."""
 
     def __init__(self) -> None:
         self.tracks: dict[str, Track] = {}
         self.recent: deque[Episode] = deque(maxlen=RECENT_EPISODES)
         self.first: list[Episode] = []
-        """The first episodes, as many as `recent` has at most."""
+        """The first `RECENT_EPISODES` episodes."""
         self.timesteps = self.updates = self.episodes = 0
         self.elapsed_s = 0.0
         self.not_finite: Counter[str] = Counter()
@@ -102,19 +102,19 @@ class History:
         self._timed_at = 0
 
     def add(self, lines: Iterable[JsonObject]) -> None:
-        """Remember more lines, in their order."""
+        """Add lines, in their order."""
         for line in lines:
             self._add(line)
 
     def track(self, name: str) -> tuple[Array, Array]:
-        """Return how a metric went; empty if it was never measured."""
+        """Return the steps and the values of a metric; empty if it was never measured."""
         found = self.tracks.get(name)
         return found.points() if found is not None else (np.empty(0), np.empty(0))
 
     def _add(self, line: JsonObject) -> None:
         step = line.get("timesteps")
         if not isinstance(step, int):
-            return  # A broken disk made something else of it.
+            return  # The file is damaged.
         self.timesteps = step
         self.updates = int(line.get("updates") or self.updates)
         self.episodes = int(line.get("episode") or self.episodes)
@@ -124,7 +124,7 @@ class History:
                 continue
             match line[name]:
                 case None:
-                    self._note_lost(name, step)
+                    self._note_not_finite(name, step)
                 case int() | float() as value:
                     self._track(name, step, float(value))
         self._add_episode(line, step)
@@ -135,7 +135,7 @@ class History:
             track = self.tracks[name] = Track()
         track.add(step, value)
 
-    def _note_lost(self, name: str, step: int) -> None:
+    def _note_not_finite(self, name: str, step: int) -> None:
         self.not_finite[name] += 1
         if self.not_finite_at is None:
             self.not_finite_at = step
@@ -150,7 +150,7 @@ class History:
             self.first.append(episode)
 
     def _add_times(self, line: JsonObject, step: int) -> None:
-        """Turn seconds since the last update into microseconds per step: these can be compared."""
+        """Convert seconds since the last update to microseconds per step, which are comparable."""
         if line.get("collect_s") is None or step <= self._timed_at:
             return
         steps, self._timed_at = step - self._timed_at, step

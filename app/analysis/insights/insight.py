@@ -1,14 +1,14 @@
-"""What the doctor says: one finding with its evidence, and what could be done about it."""
+"""Insights: findings of the doctor with evidence and a suggestion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from storage.records.runs import JsonObject
+from storage.records import JsonObject
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """How important an insight is."""
 
     INFO = "info"
     GOOD = "good"
@@ -16,35 +16,35 @@ class Severity(StrEnum):
     ERROR = "error"
 
     @property
-    def is_loud(self) -> bool:
-        """Whether somebody should do something about it."""
+    def is_problem(self) -> bool:
+        """Whether it requires action."""
         return self in {Severity.WARNING, Severity.ERROR}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The numbers that a finding rests on, and where on the chart they are."""
+    """The numbers behind an insight, and the part of the chart that they come from."""
 
     metric: str
     window: tuple[int, int]
-    """The first and the last timestep that were looked at."""
+    """The first and the last step considered."""
     numbers: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insight:
-    """One finding."""
+    """A finding of the doctor."""
 
     code: str
     """Its stable name."""
     severity: Severity
     title: str
     message: str
-    """What was seen and what it means."""
+    """The observation and its meaning."""
     evidence: Evidence
     suggestion: str
     """What to do."""
     change: JsonObject | None = None
-    """What another configuration would have instead, as `POST /api/runs` takes it."""
+    """The suggested change of the configuration, in the format of `POST /api/runs`."""
     at: int
-    """The timestep at which it was found first."""
+    """The step at which it was first found."""

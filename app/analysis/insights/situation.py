@@ -1,4 +1,4 @@
-"""All that a rule may look at: how a run was set up and how it went so far."""
+"""The situation of a run, from which rules draw insights: configuration and metrics."""
 
 import math
 from dataclasses import dataclass
@@ -9,32 +9,26 @@ import numpy as np
 
 from app.analysis.insights.history import Array, History
 from app.analysis.insights.insight import Evidence
-from app.catalog.algorithms.catalogue import get_algorithm
-from app.catalog.environments.spec import ActionKind, EnvSpec
-from app.protocol.schedule import Schedule
-from app.run_config.config import RunConfig
-from storage.records.runs import RunStatus
+from app.catalog.algorithms import AlgorithmSpec, get_algorithm
+from app.catalog.environments import ActionKind, EnvSpec
+from app.protocol import Schedule
+from app.run_config import RunConfig
+from storage.records import RunStatus
 
-MEMORY_BASED = frozenset({"DQN", "QRDQN", "SAC", "TD3", "TQC", "CrossQ"})
-"""Algorithms that learn from a replay buffer."""
-ROLLOUT_BASED = frozenset({"PPO", "A2C", "RecurrentPPO", "MaskablePPO", "TRPO"})
-"""Algorithms that learn from what they have just collected."""
-CLIPPED = frozenset({"PPO", "RecurrentPPO", "MaskablePPO"})
-
-_STRETCHES = 20
-_FEWEST_EPISODES = 20
+_BUCKETS = 20
+_MIN_EPISODES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardCurve:
-    """Mean and deviation of the reward in equal stretches of the run."""
+    """The mean reward in equal parts of the run."""
 
     steps: Array
     means: Array
     start: float
     """The mean of the first episodes."""
     scatter: float
-    """The deviation of the first episodes."""
+    """The standard deviation of the first episodes."""
 
     def last(self, share: float) -> Array:
         """Return the means of the last part of the run."""
@@ -62,17 +56,22 @@ class Situation:
 
     @cached_property
     def environment(self) -> EnvSpec:
-        """What is known of the environment."""
+        """The description of the environment."""
         return self.config.environment
 
+    @cached_property
+    def algorithm(self) -> AlgorithmSpec:
+        """The description of the algorithm."""
+        return get_algorithm(self.config.algorithm)
+
     @property
-    def algorithm(self) -> str:
-        """The algorithm's id."""
-        return self.config.algorithm
+    def clips_updates(self) -> bool:
+        """Whether each update is clipped, as PPO does."""
+        return "clip_range" in self.config.hyperparameters
 
     @property
     def share_done(self) -> float:
-        """How much of the budget is used."""
+        """The used share of the budget."""
         return min(1.0, self.history.timesteps / self.config.total_timesteps)
 
     def value(self, name: str) -> Any:  # noqa: ANN401 - a hyperparameter of any type
@@ -84,14 +83,14 @@ class Situation:
         return _largest(found)
 
     def default(self, name: str) -> Any:  # noqa: ANN401 - a hyperparameter of any type
-        """Return what a hyperparameter would be if nobody had said anything."""
-        algorithm = get_algorithm(self.algorithm)
-        given: Any = algorithm.complete(algorithm.defaults_for(self.environment)).get(name)
+        """Return the default of a hyperparameter in this environment."""
+        defaults = self.algorithm.defaults_for(self.environment)
+        given: Any = self.algorithm.complete(defaults).get(name)
         return _largest(given)
 
     @cached_property
-    def most_entropy(self) -> float | None:
-        """The entropy of even choices, where actions are countable: log |A|."""
+    def max_entropy(self) -> float | None:
+        """The entropy of a uniform policy, for discrete actions: log |A|."""
         spec = self.environment
         if spec.action_kind is ActionKind.DISCRETE and spec.n_actions and spec.n_actions > 1:
             return math.log(spec.n_actions)
@@ -101,58 +100,58 @@ class Situation:
 
     @cached_property
     def largest_return(self) -> float | None:
-        """The largest size that a discounted return can have, as far as that can be told."""
+        """The largest possible magnitude of a discounted return; None: unknown."""
         low, high = self.environment.reward_range
         gamma = self.value("gamma")
         if self.config.reward_code is not None:
-            # Whoever wrote it knows what it can give.
+            # The range of a custom reward is unknown.
             return None
         if gamma is None or gamma >= 1 or self.config.wrappers.normalize_reward:
             return None
         if low is None or high is None:
             # Unknown bounds: ten times the largest return of an episode is generous.
-            seen = [abs(one.reward) for one in (*self.history.first, *self.history.recent)]
-            return 10 * max(seen) if len(seen) >= _FEWEST_EPISODES else None
-        # A time limit is no bound: values go on behind it.
+            returns = [abs(one.reward) for one in (*self.history.first, *self.history.recent)]
+            return 10 * max(returns) if len(returns) >= _MIN_EPISODES else None
+        # A time limit is no bound: values are bootstrapped beyond it.
         return float(max(abs(low), abs(high)) / (1 - gamma))
 
     @property
     def time_limit(self) -> int | None:
-        """After how many steps episodes are cut."""
+        """The number of steps after which episodes are truncated."""
         own = self.config.wrappers.time_limit
         return own or self.environment.max_episode_steps
 
     @cached_property
     def curve(self) -> RewardCurve | None:
-        """How the reward went, or None before there are enough episodes."""
+        """The reward curve; None before there are enough episodes."""
         steps, rewards = self.history.track("reward")
         first = [episode.reward for episode in self.history.first]
-        if len(first) < _FEWEST_EPISODES or len(rewards) < _FEWEST_EPISODES:
+        if len(first) < _MIN_EPISODES or len(rewards) < _MIN_EPISODES:
             return None
-        begin = np.asarray(first[: max(_FEWEST_EPISODES, min(len(first), self._early))])
-        edges = np.linspace(steps[0], steps[-1] + 1, min(_STRETCHES, len(steps) // 4) + 1)
-        places = np.digitize(steps, edges)
-        kept = [place for place in range(1, len(edges)) if np.any(places == place)]
+        begin = np.asarray(first[: max(_MIN_EPISODES, min(len(first), self._early))])
+        edges = np.linspace(steps[0], steps[-1] + 1, min(_BUCKETS, len(steps) // 4) + 1)
+        buckets = np.digitize(steps, edges)
+        filled = [bucket for bucket in range(1, len(edges)) if np.any(buckets == bucket)]
         return RewardCurve(
-            steps=np.asarray([edges[place] for place in kept]),
-            means=np.asarray([rewards[places == place].mean() for place in kept]),
+            steps=np.asarray([edges[bucket] for bucket in filled]),
+            means=np.asarray([rewards[buckets == bucket].mean() for bucket in filled]),
             start=float(begin.mean()),
             scatter=float(begin.std()),
         )
 
     @property
     def _early(self) -> int:
-        """How many of the first episodes were played before anything could be learned."""
+        """How many of the first episodes count as played before any learning."""
         return self.history.episodes // 20
 
     @cached_property
     def needed_gain(self) -> float | None:
-        """How much the reward has to rise before one can call it learning."""
+        """The rise of the reward that counts as learning."""
         if self.curve is None:
             return None
         threshold = self.environment.solved_threshold
         if threshold is None and not self._is_steadier:
-            # Without a goal one can't tell a small gain from a lucky one.
+            # Without a threshold a small gain can't be distinguished from noise.
             return max(self.curve.scatter, 1e-9)
         if threshold is None:
             return max(0.1 * self.curve.scatter, 1e-9)
@@ -160,20 +159,20 @@ class Situation:
 
     @property
     def _is_steadier(self) -> bool:
-        """Whether episodes differ much less than at the beginning."""
+        """Whether the reward varies much less than at the beginning."""
         newest = [episode.reward for episode in self.history.recent][-100:]
         return self.curve is not None and float(np.std(newest)) < 0.5 * self.curve.scatter
 
     @cached_property
     def has_learned(self) -> bool:
-        """Whether the reward is clearly above where it began."""
+        """Whether the reward has clearly risen."""
         if self.curve is None or self.needed_gain is None:
             return False
         return float(self.curve.last(0.2).mean()) - self.curve.start >= self.needed_gain
 
     @cached_property
     def is_near_goal(self) -> bool:
-        """Whether at least nine tenths of the way to the solved threshold are done."""
+        """Whether the reward has risen by at least 90 % of the distance to the solved threshold."""
         threshold = self.environment.solved_threshold
         if threshold is None or self.curve is None:
             return False
@@ -186,12 +185,12 @@ class Situation:
         return float(np.mean(newest)) if newest else -math.inf
 
     @property
-    def does_badly(self) -> bool:
-        """Whether there is a reason to look for causes: neither has it learned nor is it there."""
+    def lacks_progress(self) -> bool:
+        """Whether the run has neither learned nor come near its goal."""
         return self.curve is not None and not self.has_learned and not self.is_near_goal
 
     def evidence(self, metric: str, *, since: float = 0.0, **numbers: float) -> Evidence:
-        """Return evidence from the steps since some part of the run."""
+        """Return evidence; `since` is the share of the run at which its window begins."""
         last = self.history.timesteps
         rounded = {name: _short(value) for name, value in numbers.items()}
         return Evidence(metric=metric, window=(int(since * last), last), numbers=rounded)
@@ -206,7 +205,7 @@ class Situation:
 
     @cached_property
     def _changed_at(self) -> int:
-        """The step since which it trains with these values."""
+        """The step of the last change of hyperparameters."""
         return max((change.timesteps for change in self.config.changes), default=0)
 
 
@@ -215,6 +214,6 @@ def _largest(value: Any) -> Any:  # noqa: ANN401 - a hyperparameter of any type
 
 
 def _short(value: float) -> float:
-    """Round to four digits that mean something."""
+    """Round to four significant digits."""
     number = float(value)
     return float(f"{number:.4g}") if math.isfinite(number) else 0.0

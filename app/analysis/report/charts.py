@@ -1,42 +1,61 @@
-"""Curves as inline SVG: no script, no font, no net."""
+"""Curves as inline SVG: no script, no font, no network."""
 
-from html import escape
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from app.analysis.report.content import Points
 
-_WIDTH, _HEIGHT = 640, 180
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 8, 12, 24
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """The part of a curve that an insight is based on."""
+
+    x: str
+    width: str
 
 
-def chart(title: str, points: Points, *, windows: list[tuple[int, int]]) -> str:
-    """Return a curve over timesteps, with the stretches marked that findings rest on."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    last = max(xs[-1], 1)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A curve in SVG coordinates."""
+
+    width: ClassVar = 640
+    height: ClassVar = 180
+    left: ClassVar = 64
+    right: ClassVar = 632
+    top: ClassVar = 12
+    floor: ClassVar = 156
+
+    title: str
+    path: str
+    marks: Sequence[Mark]
+    low: str
+    high: str
+    last: str
+
+
+def chart(title: str, points: Points, *, windows: Sequence[tuple[int, int]]) -> Chart:
+    """Return the chart of a metric over steps, with the windows of insights marked."""
+    ys = [y for _, y in points]
+    last = max(points[-1][0], 1)
     low, high = min(ys), max(ys)
     spread = (high - low) or abs(high) or 1.0
 
-    def across(x: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * x / last
+    def to_x(x: float) -> float:
+        return Chart.left + (Chart.right - Chart.left) * x / last
 
-    def up(y: float) -> float:
-        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (y - low) / spread
+    def to_y(y: float) -> float:
+        return Chart.floor - (Chart.floor - Chart.top) * (y - low) / spread
 
-    path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points)
-    marks = "".join(
-        f'<rect class="window" x="{across(first):.1f}" y="{_TOP}" '
-        f'width="{max(1.0, across(min(end, last)) - across(first)):.1f}" '
-        f'height="{_HEIGHT - _TOP - _BOTTOM}"/>'
-        for first, end in windows
-    )
-    floor = _HEIGHT - _BOTTOM
-    return (
-        f"<figure><figcaption>{escape(title)}</figcaption>"
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">{marks}'
-        f'<line class="axis" x1="{_LEFT}" y1="{floor}" x2="{_WIDTH - _RIGHT}" y2="{floor}"/>'
-        f'<polyline points="{path}"/>'
-        f'<text x="{_LEFT - 6}" y="{_TOP + 8}" text-anchor="end">{high:,.4g}</text>'
-        f'<text x="{_LEFT - 6}" y="{floor}" text-anchor="end">{low:,.4g}</text>'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">0</text>'
-        f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 6}" text-anchor="end">{last:,} steps</text>'
-        "</svg></figure>"
+    def mark(first: int, end: int) -> Mark:
+        width = max(1.0, to_x(min(end, last)) - to_x(first))
+        return Mark(x=f"{to_x(first):.1f}", width=f"{width:.1f}")
+
+    return Chart(
+        title=title,
+        path=" ".join(f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in points),
+        marks=[mark(*window) for window in windows],
+        low=f"{low:,.4g}",
+        high=f"{high:,.4g}",
+        last=f"{last:,}",
     )

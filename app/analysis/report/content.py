@@ -1,17 +1,17 @@
-"""What stands in a report; its three forms write down the same values."""
+"""The content of a report, which is the same in all three forms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.insights.insight import Insight
-from storage.records.runs import JsonObject
+from app.analysis.insights import Insight
+from storage.records import JsonObject
 
 Points = Sequence[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One number of a run, rounded as it is shown everywhere; None: not measured."""
+    """One number of a run, rounded for display; None: not measured."""
 
     name: str
     label: str
@@ -20,7 +20,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """How to train the same once more."""
+    """The command and the API request that reproduce a run."""
 
     command: str
     method: str
@@ -29,7 +29,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
+class Video:
     """A video of an evaluation."""
 
     evaluation: str
@@ -38,16 +38,18 @@ class Clip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything about a run at one moment."""
+    """The state of a run at one time."""
 
     made_at: str
     version: str
     run: JsonObject
-    """Its names, status and times."""
+    """Its id, names, status and times."""
     facts: Sequence[Fact]
     insights: Sequence[Insight]
     config: JsonObject
+    reward_code: str | None
+    env_code: str | None
     evaluations: Sequence[JsonObject]
     curves: Mapping[str, Points]
     repeat: Repeat
-    clip: Clip | None
+    video: Video | None

@@ -1,22 +1,23 @@
-"""Bring together what a report says; it reads files and belongs on a thread."""
+"""Gather the content of a report; reads files, so run it on a thread."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from app.analysis.insights.insight import Insight
-from app.analysis.report.content import Clip, Fact, Points, Report
-from app.analysis.report.repeating import how_to_repeat
-from storage.files.run_folder import RunFolder
+from app.analysis.insights import Insight
+from app.analysis.report.content import Fact, Points, Report, Video
+from app.analysis.report.repeating import repeat_of
+from app.run_config import config_of
+from storage.files import RunFolder
 from storage.metrics import metrics
-from storage.records.runs import JsonObject, RunRecord
+from storage.records import JsonObject, RunRecord
 
 CURVES = {
-    "reward": "Reward of an episode",
-    "shaped_reward": "Shaped reward of an episode",
+    "reward": "Episode reward",
+    "shaped_reward": "Shaped episode reward",
     "mean_reward": "Mean reward of 100 episodes",
-    "episode_length": "Length of an episode",
+    "episode_length": "Episode length",
     "loss": "Loss",
     "value_loss": "Value loss",
     "entropy": "Entropy",
@@ -25,18 +26,18 @@ CURVES = {
     "exploration_rate": "Exploration rate",
     "fps": "Steps per second",
 }
-"""The curves that a report may have, in their order."""
+"""The curves of a report, in their order."""
 
 _POINTS = 300
 _DECIMALS = 4
-_LARGEST_CLIP = 4 << 20
+_MAX_VIDEO_BYTES = 4 << 20
 
-Told = Callable[[float, str], None]
-"""Hears how much of a report is done, and what comes next."""
+OnProgress = Callable[[float, str], None]
+"""Receives the completed share of a report and the next action."""
 
 
-def tell_nobody(share: float, what: str) -> None:
-    """Keep it to oneself."""
+def ignore_progress(share: float, what: str) -> None:
+    """Ignore progress."""
 
 
 def gather(
@@ -45,18 +46,19 @@ def gather(
     insights: Sequence[Insight],
     *,
     version: str,
-    told: Told,
+    on_progress: OnProgress,
 ) -> Report:
-    """Return what there is to say about a run."""
-    told(0.1, "Reading metrics")
+    """Return the report of a run; blocks."""
+    config = config_of(run)
+    on_progress(0.1, "Reading metrics")
     curves = _curves(folder)
-    told(0.6, "Reading evaluations")
+    on_progress(0.6, "Reading evaluations")
     evaluations = [
         _without_details(found)
         for found in folder.evaluations_found()
         if found.get("mean_return") is not None
     ]
-    told(0.8, "Writing")
+    on_progress(0.8, "Writing")
     return Report(
         made_at=_time(datetime.now(UTC)) or "",
         version=version,
@@ -64,10 +66,12 @@ def gather(
         facts=_facts(run),
         insights=insights,
         config=run.config,
+        reward_code=config.reward_code,
+        env_code=config.env_code,
         evaluations=evaluations,
         curves=curves,
-        repeat=how_to_repeat(run.config),
-        clip=_clip(folder),
+        repeat=repeat_of(config),
+        video=_video(folder),
     )
 
 
@@ -124,11 +128,11 @@ def _without_details(found: JsonObject) -> JsonObject:
     return {name: _round(found.get(name)) for name in (*shown, *more)}
 
 
-def _clip(folder: RunFolder) -> Clip | None:
-    newest = folder.newest_clip()
-    with suppress(OSError):  # Newer ones may have taken its place.
-        if newest is not None and newest.stat().st_size <= _LARGEST_CLIP:
-            return Clip(evaluation=newest.stem, content=newest.read_bytes())
+def _video(folder: RunFolder) -> Video | None:
+    newest = folder.newest_video()
+    with suppress(OSError):  # It may have been replaced by a newer one.
+        if newest is not None and newest.stat().st_size <= _MAX_VIDEO_BYTES:
+            return Video(evaluation=newest.stem, content=newest.read_bytes())
     return None
 
 
@@ -140,5 +144,5 @@ def _round(value: Any) -> Any:  # noqa: ANN401 - whatever was measured
     return round(value, _DECIMALS) if isinstance(value, float) else value
 
 
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _time(time: datetime | None) -> str | None:
+    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")

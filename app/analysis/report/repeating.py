@@ -1,4 +1,4 @@
-"""How to train the same once more, as a command and as a call of the API."""
+"""Reproduce a run: the command and the API request."""
 
 import json
 import shlex
@@ -6,29 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.analysis.report.content import Repeat
-from app.run_config.config import RunRequest
-from storage.records.runs import JsonObject
+from app.run_config import RunConfig, RunRequest
+from storage.records import JsonObject
 
-_ASKED = tuple(name for name in RunRequest.model_fields if name not in {"seeds", "tags", "start"})
+_FIELDS = tuple(name for name in RunRequest.model_fields if name not in {"seeds", "tags", "start"})
 
 
-def how_to_repeat(config: JsonObject) -> Repeat:
-    """Return what leads to the same configuration, its seed included."""
-    wish = {name: config[name] for name in _ASKED if _is_said(config.get(name))}
+def repeat_of(config: RunConfig) -> Repeat:
+    """Return what creates a run with the same configuration, including its seed."""
+    settings = config.model_dump(mode="json")
+    request = {name: settings[name] for name in _FIELDS if _is_set(settings.get(name))}
     return Repeat(
-        command=shlex.join(["python", "main.py", "train", *_arguments(wish)]),
+        command=shlex.join(["python", "main.py", "train", *_arguments(request)]),
         method="POST",
         path="/api/runs",
-        body={**wish, "start": True},
+        body={**request, "start": True},
     )
 
 
-def _is_said(value: object) -> bool:
+def _is_set(value: object) -> bool:
     return value is not None and value is not False and value != {}
 
 
-def _arguments(wish: JsonObject) -> list[str]:
-    found = [str(wish["env_id"]), "--algorithm", str(wish["algorithm"])]
+def _arguments(request: JsonObject) -> list[str]:
+    parts = [str(request["env_id"]), "--algorithm", str(request["algorithm"])]
     flags = {
         "preset": "--preset",
         "total_timesteps": "--timesteps",
@@ -39,20 +40,20 @@ def _arguments(wish: JsonObject) -> list[str]:
         "engine": "--engine",
     }
     for name, flag in flags.items():
-        if name in wish:
-            found += [flag, str(wish[name])]
-    if "reward_code" in wish:
-        found += ["--reward", "reward.py"]
-    if wish.get("stop_when_solved"):
-        found.append("--stop-when-solved")
+        if name in request:
+            parts += [flag, str(request[name])]
+    if "reward_code" in request:
+        parts += ["--reward", "reward.py"]
+    if request.get("stop_when_solved"):
+        parts.append("--stop-when-solved")
     for name, flag in {
         "hyperparameters": "--set",
         "wrappers": "--wrapper",
         "env_kwargs": "--env-arg",
     }.items():
-        for key, value in wish.get(name, {}).items():
-            found += [flag, f"{key}={_typed(value)}"]
-    return found
+        for key, value in request.get(name, {}).items():
+            parts += [flag, f"{key}={_typed(value)}"]
+    return parts
 
 
 def _typed(value: Any) -> str:  # noqa: ANN401 - a value of a configuration

@@ -1,58 +1,51 @@
-"""Register, sign in, sign out."""
+"""Register, sign in, sign out, reset a password."""
 
 from fastapi import APIRouter, Request, Response
 
-from app.accounts.requests import Credentials, NewAccount, NewPassword
-from app.api.accounts.people import Me
-from app.api.shared.dependencies import TheAccounts
-from app.api.shared.errors import ErrorAnswer
-from app.web.session_cookie import caller, give_cookie, take_cookie
+from app.accounts import Credentials, NewAccount, NewPassword
+from app.api.accounts.users import Me
+from app.api.shared import TheAccounts, refusals
+from app.web.session_cookie import caller, delete_session_cookie, set_session_cookie
 
 router = APIRouter(
     prefix="/auth",
     tags=["accounts"],
-    responses={
-        401: {"model": ErrorAnswer},
-        403: {"model": ErrorAnswer},
-        404: {"model": ErrorAnswer},
-        422: {"model": ErrorAnswer},
-        429: {"model": ErrorAnswer},
-    },
+    responses=refusals(401, 403, 404, 422, 429),
 )
 
 
 @router.post("/register", status_code=201)
 async def register(
-    wanted: NewAccount, request: Request, response: Response, accounts: TheAccounts
+    body: NewAccount, request: Request, response: Response, accounts: TheAccounts
 ) -> Me:
-    """Make an account and be signed in; the very first one looks after the lab."""
-    token = await accounts.signing_in.register(wanted, caller(request))
-    give_cookie(response, token, request)
-    return await Me.behind(token, accounts)
+    """Create an account and sign in; the first account is the administrator's."""
+    token = await accounts.signing_in.register(body, caller(request))
+    set_session_cookie(response, token, request)
+    return await Me.of_session(token, accounts)
 
 
 @router.post("/login")
 async def login(
     credentials: Credentials, request: Request, response: Response, accounts: TheAccounts
 ) -> Me:
-    """Sign in; a session that was shown ends, and the cookie is a new one."""
+    """Sign in with a new session cookie; an existing session ends."""
     token = await accounts.signing_in.login(credentials, caller(request))
-    give_cookie(response, token, request)
-    return await Me.behind(token, accounts)
+    set_session_cookie(response, token, request)
+    return await Me.of_session(token, accounts)
 
 
 @router.post("/logout", status_code=204)
 async def logout(request: Request, response: Response, accounts: TheAccounts) -> None:
-    """Sign out here; pages and streams of this session end."""
-    take_cookie(response, request)
+    """End the current session, with its pages and streams."""
+    delete_session_cookie(response, request)
     await accounts.signing_in.logout(caller(request))
 
 
 @router.post("/reset")
 async def reset(
-    wanted: NewPassword, request: Request, response: Response, accounts: TheAccounts
+    body: NewPassword, request: Request, response: Response, accounts: TheAccounts
 ) -> Me:
     """Set a new password with a code from an administrator; all other sessions end."""
-    token = await accounts.resets.use(wanted, caller(request))
-    give_cookie(response, token, request)
-    return await Me.behind(token, accounts)
+    token = await accounts.resets.use(body, caller(request))
+    set_session_cookie(response, token, request)
+    return await Me.of_session(token, accounts)

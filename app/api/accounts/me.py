@@ -1,103 +1,101 @@
-"""One's own account: profile, API tokens, sessions."""
-
-from typing import Any
+"""The account of the signed-in user: profile, API tokens, sessions."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse
 
-from app.accounts.requests import NewToken, ProfileChanges
-from app.api.accounts.people import FreshToken, Me, Session, Token
-from app.api.shared.dependencies import TheAccounts, TheLab, TheVisitor
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.paging import TheShortPage, part_of
-from app.api.shared.schemas import Listing
+from app.accounts import NewToken, ProfileChanges
+from app.api.accounts.users import FreshToken, Me, Session, Token
+from app.api.shared import (
+    Listing,
+    TheAccounts,
+    TheLab,
+    ThePrincipal,
+    TheShortPage,
+    part_of,
+    refusals,
+)
 
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    401: {"model": ErrorAnswer},
-    403: {"model": ErrorAnswer},
-    404: {"model": ErrorAnswer},
-    409: {"model": ErrorAnswer},
-    422: {"model": ErrorAnswer},
-    429: {"model": ErrorAnswer},
-}
-
+_ERRORS = refusals(401, 403, 404, 409, 422, 429)
 router = APIRouter(prefix="/me", tags=["accounts"], responses=_ERRORS)
 
 
 @router.get("")
-async def get(accounts: TheAccounts, visitor: TheVisitor) -> Me:
-    """Say who asks."""
-    return await Me.of(visitor, accounts)
+async def get(accounts: TheAccounts, principal: ThePrincipal) -> Me:
+    """Return the signed-in user."""
+    return await Me.of(principal, accounts)
 
 
 @router.patch("")
-async def change(changes: ProfileChanges, accounts: TheAccounts, visitor: TheVisitor) -> Me:
-    """Change one's name, Hugging Face token, or password (which ends all other sessions)."""
-    await accounts.profiles.change(visitor, changes)
-    return await Me.of(visitor, accounts)
+async def change(changes: ProfileChanges, accounts: TheAccounts, principal: ThePrincipal) -> Me:
+    """Change your name, Hugging Face token, or password (which ends all other sessions)."""
+    await accounts.profiles.change(principal, changes)
+    return await Me.of(principal, accounts)
 
 
 @router.get("/tokens")
 async def list_tokens(
-    accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+    accounts: TheAccounts, principal: ThePrincipal, page: TheShortPage
 ) -> Listing[Token]:
-    """List one's API tokens."""
-    return part_of([Token.of(one) for one in await accounts.profiles.tokens(visitor)], page)
+    """List your API tokens."""
+    found = await accounts.profiles.tokens(principal)
+    return part_of([Token.of(token) for token in found], page)
 
 
 @router.post("/tokens", status_code=201)
-async def make_token(wanted: NewToken, accounts: TheAccounts, visitor: TheVisitor) -> FreshToken:
-    """Make an API token; this answer alone shows it."""
-    made, shown = await accounts.profiles.make_token(visitor, wanted)
-    return FreshToken(**Token.of(made).model_dump(), token=shown)
+async def make_token(body: NewToken, accounts: TheAccounts, principal: ThePrincipal) -> FreshToken:
+    """Create an API token; only this answer shows its secret."""
+    token, secret = await accounts.profiles.make_token(principal, body)
+    return FreshToken(**Token.of(token).model_dump(), token=secret)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
-async def revoke_token(token_id: str, accounts: TheAccounts, visitor: TheVisitor) -> None:
-    """Revoke an API token; what uses it ends."""
-    await accounts.profiles.revoke_token(visitor, token_id)
+async def revoke_token(token_id: str, accounts: TheAccounts, principal: ThePrincipal) -> None:
+    """Revoke an API token; streams that use it end."""
+    await accounts.profiles.revoke_token(principal, token_id)
 
 
 @router.get("/sessions")
 async def list_sessions(
-    accounts: TheAccounts, visitor: TheVisitor, page: TheShortPage
+    accounts: TheAccounts, principal: ThePrincipal, page: TheShortPage
 ) -> Listing[Session]:
-    """List the browsers in which one is signed in."""
-    found = await accounts.profiles.sessions(visitor)
-    return part_of([Session.of(one, visitor) for one in found], page)
+    """List your sessions: the browsers in which you are signed in."""
+    current = principal.credential.session_id
+    found = await accounts.profiles.sessions(principal)
+    sessions = [Session.of(session, current=session.id == current) for session in found]
+    return part_of(sessions, page)
 
 
 @router.delete("/sessions/{session_id}", status_code=204)
-async def end_session(session_id: str, accounts: TheAccounts, visitor: TheVisitor) -> None:
-    """Sign out a browser; its pages and streams end."""
-    await accounts.profiles.end_session(visitor, session_id)
+async def end_session(session_id: str, accounts: TheAccounts, principal: ThePrincipal) -> None:
+    """End one of your sessions, with its pages and streams."""
+    await accounts.profiles.end_session(principal, session_id)
 
 
 @router.put("/avatar")
 async def change_avatar(
-    request: Request, lab: TheLab, accounts: TheAccounts, visitor: TheVisitor
+    request: Request, lab: TheLab, accounts: TheAccounts, principal: ThePrincipal
 ) -> Me:
-    """Set one's picture: a PNG, JPEG, WebP or GIF as the body; it is made small and square."""
-    await lab.avatars.change(visitor, await request.body())
-    return await Me.of(visitor, accounts)
+    """Set your picture: a PNG, JPEG, WebP or GIF as the body; it becomes small and square."""
+    await lab.avatars.change(principal, await request.body())
+    return await Me.of(principal, accounts)
 
 
 @router.delete("/avatar")
-async def remove_avatar(lab: TheLab, accounts: TheAccounts, visitor: TheVisitor) -> Me:
-    """Take one's picture away."""
-    await lab.avatars.remove(visitor)
-    return await Me.of(visitor, accounts)
+async def remove_avatar(lab: TheLab, accounts: TheAccounts, principal: ThePrincipal) -> Me:
+    """Remove your picture."""
+    await lab.avatars.remove(principal)
+    return await Me.of(principal, accounts)
 
 
-people_router = APIRouter(prefix="/people", tags=["accounts"], responses=_ERRORS)
+users_router = APIRouter(prefix="/people", tags=["accounts"], responses=_ERRORS)
 
 
-@people_router.get("/{person_id}/avatar.png", response_class=FileResponse)
+@users_router.get("/{user_id}/avatar.png", response_class=FileResponse)
 async def avatar(
-    person_id: str, lab: TheLab, accounts: TheAccounts, visitor: TheVisitor
+    user_id: str, lab: TheLab, accounts: TheAccounts, principal: ThePrincipal
 ) -> FileResponse:
-    """Return somebody's picture."""
-    visitor.check()
-    path = lab.avatars.path(accounts.directory.get(person_id))
+    """Return a user's picture."""
+    principal.check()
+    path = lab.avatars.path(accounts.directory.get(user_id))
     headers = {"Cache-Control": "private, max-age=3600"}
     return FileResponse(path, media_type="image/png", headers=headers)

@@ -1,18 +1,16 @@
-"""The algorithms on offer."""
+"""Routes of the algorithms."""
 
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import Field
 
-from app.api.shared.paging import TheShortPage, part_of
-from app.api.shared.schemas import Listing
-from app.catalog.algorithms.catalogue import CATALOGUE
-from app.catalog.algorithms.spec import AlgorithmSpec
+from app.api.shared import Listing, Shape, TheShortPage, part_of
+from app.catalog.algorithms import ALGORITHMS
 
 
-class HyperparameterShape(BaseModel):
-    """One knob of an algorithm."""
+class HyperparameterShape(Shape):
+    """One hyperparameter of an algorithm."""
 
     name: str
     type: str
@@ -25,33 +23,18 @@ class HyperparameterShape(BaseModel):
     description: str
     schedulable: bool
     networks: list[str]
-    """Those that may have layers of their own."""
+    """Networks that may have their own layer sizes."""
 
 
-class Algorithm(BaseModel):
-    """An algorithm that can be trained with."""
+class Algorithm(Shape):
+    """An algorithm for training."""
 
     id: str
     name: str
     summary: str
-    action_space_types: list[str]
+    action_space_types: list[str] = Field(validation_alias="action_kinds")
     default_n_envs: int
     hyperparameters: list[HyperparameterShape]
-
-    @classmethod
-    def of(cls, spec: AlgorithmSpec) -> "Algorithm":
-        """Describe an algorithm."""
-        return cls(
-            id=spec.id,
-            name=spec.name,
-            summary=spec.summary,
-            action_space_types=list(spec.action_kinds),
-            default_n_envs=spec.default_n_envs,
-            hyperparameters=[
-                HyperparameterShape.model_validate(parameter, from_attributes=True)
-                for parameter in spec.hyperparameters
-            ],
-        )
 
 
 router = APIRouter(prefix="/algorithms", tags=["algorithms"])
@@ -60,4 +43,4 @@ router = APIRouter(prefix="/algorithms", tags=["algorithms"])
 @router.get("")
 async def list_algorithms(page: TheShortPage) -> Listing[Algorithm]:
     """List the algorithms with all their hyperparameters."""
-    return part_of([Algorithm.of(spec) for spec in CATALOGUE.values()], page)
+    return part_of([Algorithm.of(spec) for spec in ALGORITHMS.values()], page)

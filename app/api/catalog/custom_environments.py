@@ -1,101 +1,86 @@
-"""Environments that people write: check, keep, share, and take away."""
+"""Custom environments: check, save, share, delete."""
 
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, Field, StrictStr
 
-from app.accounts.visitors import Visitor
+from app.accounts import Principal
 from app.api.catalog.environments import find_for
-from app.api.shared.dependencies import TheLab, TheVisitor
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.paging import TheShortPage, part_of
-from app.api.shared.schemas import Environment, Listing
-from app.authoring.environments.custom_environments import LONGEST_CODE, CustomEnvironment, Version
+from app.api.shared import (
+    Environment,
+    Listing,
+    RequestShape,
+    Shape,
+    TheLab,
+    ThePrincipal,
+    TheShortPage,
+    part_of,
+    refusals,
+)
+from app.authoring.environments import MAX_ENVIRONMENT_CODE, CustomEnvironment
 from app.lab import Lab
-from app.protocol import messages
-from storage.records.runs import Visibility
+from storage.records import Visibility
 
 router = APIRouter(
     prefix="/environments/custom",
     tags=["environments"],
-    responses={404: {"model": ErrorAnswer}, 503: {"model": ErrorAnswer}},
+    responses=refusals(404, 503),
 )
 
-_Code = Annotated[StrictStr, Field(max_length=LONGEST_CODE)]
+_Code = Annotated[StrictStr, Field(max_length=MAX_ENVIRONMENT_CODE)]
 
 
-class EnvironmentCode(BaseModel):
-    """A file of Python with one class that extends `gymnasium.Env`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class EnvironmentCode(RequestShape):
+    """A Python file with one class that extends `gymnasium.Env`."""
 
     code: _Code
 
 
 class NewEnvironment(EnvironmentCode):
-    """An environment to keep."""
+    """A custom environment to save."""
 
     name: Annotated[StrictStr, Field(max_length=100)]
-    """Small letters, digits and hyphens; its versions are `custom/<name>-v1` and so on."""
+    """Lower-case letters, digits and hyphens; its versions are `custom/<name>-v1` and so on."""
 
 
-class EnvironmentSharing(BaseModel):
+class EnvironmentSharing(RequestShape):
     """Who may use an environment."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     visibility: Visibility
 
 
-class EnvironmentFinding(BaseModel):
-    """What the check found."""
+class EnvironmentFinding(Shape):
+    """One finding of the check."""
 
     check: str
     level: Literal["ok", "warning", "error"]
     message: str
     line: int | None
 
-    @classmethod
-    def of(cls, found: messages.Finding) -> "EnvironmentFinding":
-        """Describe a finding."""
-        return cls(check=found.check, level=found.level, message=found.message, line=found.line)
 
-
-class EnvironmentCheck(BaseModel):
-    """Whether an environment can be trained on, and what else was found."""
+class EnvironmentCheck(Shape):
+    """Whether an environment can be trained on, with all findings."""
 
     usable: bool
     findings: list[EnvironmentFinding]
     steps_per_second: float | None
 
 
-class EnvironmentVersion(BaseModel):
-    """One version, as runs use it."""
+class EnvironmentVersion(Shape):
+    """One version of a custom environment."""
 
-    version: int
+    version: int = Field(validation_alias="number")
     env_id: str
     created_at: datetime
     code: str
     findings: list[EnvironmentFinding]
     steps_per_second: float | None
 
-    @classmethod
-    def of(cls, one: CustomEnvironment, version: Version) -> "EnvironmentVersion":
-        """Describe a version."""
-        return cls(
-            version=version.number,
-            env_id=one.id_of(version),
-            created_at=version.created_at,
-            code=version.code,
-            findings=[EnvironmentFinding.of(found) for found in version.findings],
-            steps_per_second=version.steps_per_second,
-        )
-
 
 class WrittenEnvironment(BaseModel):
-    """An environment that somebody wrote; its versions are newest first."""
+    """A custom environment with its versions, newest first."""
 
     name: str
     owner: str | None
@@ -104,73 +89,73 @@ class WrittenEnvironment(BaseModel):
     versions: list[EnvironmentVersion]
 
     @classmethod
-    def of(cls, one: CustomEnvironment, lab: Lab, visitor: Visitor) -> "WrittenEnvironment":
-        """Describe it as this visitor may see it."""
-        there = (version for version in reversed(one.versions) if version.code)
+    def of(cls, custom: CustomEnvironment, lab: Lab, principal: Principal) -> "WrittenEnvironment":
+        """Describe a custom environment to a principal."""
+        newest_first = reversed(custom.versions)
         return cls(
-            name=one.name,
-            owner=lab.accounts.directory.email_of(one.owner),
-            visibility=one.visibility,
-            may_change=lab.custom.changes(visitor, one),
-            versions=[EnvironmentVersion.of(one, version) for version in there],
+            name=custom.name,
+            owner=lab.accounts.directory.email_of(custom.owner),
+            visibility=custom.visibility,
+            may_change=principal.changes(custom),
+            versions=[
+                EnvironmentVersion.of(version, env_id=custom.id_of(version))
+                for version in newest_first
+                if version.code
+            ],
         )
 
 
 @router.get("")
 async def list_written(
-    lab: TheLab, visitor: TheVisitor, page: TheShortPage
+    lab: TheLab, principal: ThePrincipal, page: TheShortPage
 ) -> Listing[WrittenEnvironment]:
-    """List the environments that were written here, as far as you may see them."""
-    found = lab.custom.list(visitor)
-    return part_of([WrittenEnvironment.of(one, lab, visitor) for one in found], page)
+    """List the custom environments that you may see."""
+    found = lab.custom.list(principal)
+    return part_of([WrittenEnvironment.of(custom, lab, principal) for custom in found], page)
 
 
 @router.post("", status_code=201)
-async def create(wanted: NewEnvironment, lab: TheLab, visitor: TheVisitor) -> WrittenEnvironment:
-    """Check an environment and keep it as version 1, for yourself until you share it."""
-    made = await lab.custom.create(visitor, wanted.name, wanted.code)
-    return WrittenEnvironment.of(made, lab, visitor)
+async def create(body: NewEnvironment, lab: TheLab, principal: ThePrincipal) -> WrittenEnvironment:
+    """Check an environment and save it as version 1, private until you share it."""
+    created = await lab.custom.create(principal, body.name, body.code)
+    return WrittenEnvironment.of(created, lab, principal)
 
 
 @router.post("/check")
-async def check(wanted: EnvironmentCode, lab: TheLab, visitor: TheVisitor) -> EnvironmentCheck:
-    """Try an environment in a locked worker, and keep nothing."""
-    found = await lab.custom.check(visitor, wanted.code)
-    return EnvironmentCheck(
-        usable=found.described is not None,
-        findings=[EnvironmentFinding.of(one) for one in found.findings],
-        steps_per_second=found.steps_per_second,
-    )
+async def check(body: EnvironmentCode, lab: TheLab, principal: ThePrincipal) -> EnvironmentCheck:
+    """Check an environment in a sandboxed worker without saving it."""
+    found = await lab.custom.check(principal, body.code)
+    return EnvironmentCheck.of(found, usable=found.described is not None)
 
 
 @router.get("/{name}")
-async def get(name: str, lab: TheLab, visitor: TheVisitor) -> WrittenEnvironment | Environment:
-    """Return one with its versions and their code; of `<name>-v<version>`, what runs know of it."""
+async def get(name: str, lab: TheLab, principal: ThePrincipal) -> WrittenEnvironment | Environment:
+    """Return a custom environment with its code; for `<name>-v<version>`, its specification."""
     if name.rpartition("-v")[2].isdecimal():
-        return Environment.of(await find_for(f"custom/{name}", lab, visitor))
-    return WrittenEnvironment.of(lab.custom.get(visitor, name), lab, visitor)
+        return Environment.of(await find_for(f"custom/{name}", lab, principal))
+    return WrittenEnvironment.of(lab.custom.get(principal, name), lab, principal)
 
 
 @router.post("/{name}/versions", status_code=201)
 async def add_version(
-    name: str, wanted: EnvironmentCode, lab: TheLab, visitor: TheVisitor
+    name: str, body: EnvironmentCode, lab: TheLab, principal: ThePrincipal
 ) -> WrittenEnvironment:
-    """Check another version and keep it; the same code once more changes nothing."""
-    made = await lab.custom.add_version(visitor, name, wanted.code)
-    return WrittenEnvironment.of(made, lab, visitor)
+    """Check and save another version; the same code as the newest version adds none."""
+    changed = await lab.custom.add_version(principal, name, body.code)
+    return WrittenEnvironment.of(changed, lab, principal)
 
 
 @router.patch("/{name}")
 async def share(
-    name: str, wanted: EnvironmentSharing, lab: TheLab, visitor: TheVisitor
+    name: str, body: EnvironmentSharing, lab: TheLab, principal: ThePrincipal
 ) -> WrittenEnvironment:
-    """Let everybody use it, or nobody else."""
-    changed = await lab.custom.share(visitor, name, wanted.visibility)
-    return WrittenEnvironment.of(changed, lab, visitor)
+    """Share a custom environment with everyone, or make it private."""
+    changed = await lab.custom.share(principal, name, body.visibility)
+    return WrittenEnvironment.of(changed, lab, principal)
 
 
 @router.delete("/{name}", status_code=204)
-async def delete(name: str, lab: TheLab, visitor: TheVisitor) -> Response:
-    """Take it out of the catalogue; runs that used it keep their copy and can go on."""
-    await lab.custom.delete(visitor, name)
+async def delete(name: str, lab: TheLab, principal: ThePrincipal) -> Response:
+    """Delete a custom environment; runs that use it keep their copy and can continue."""
+    await lab.custom.delete(principal, name)
     return Response(status_code=204)

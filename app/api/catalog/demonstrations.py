@@ -1,71 +1,50 @@
-"""Episodes that people played and kept."""
+"""Demonstrations: episodes that users played and saved."""
 
 from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import Field
 
-from app.api.shared.dependencies import TheLab, TheVisitor
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.files import RANGE_ANSWERS, RangedFile
-from app.api.shared.schemas import Listing
-from storage.files.demonstrations import Demonstration
+from app.api.shared import RANGE_ANSWERS, Listing, RangedFile, Shape, TheLab, ThePrincipal, refusals
 
-router = APIRouter(
-    prefix="/demonstrations", tags=["demonstrations"], responses={404: {"model": ErrorAnswer}}
-)
+router = APIRouter(prefix="/demonstrations", tags=["demonstrations"], responses=refusals(404))
 
 
-class KeptDemonstration(BaseModel):
-    """An episode that somebody played."""
+class Demonstration(Shape):
+    """A saved episode that a user played."""
 
     id: str
     env_id: str
     seed: int
     steps: int
     total: float
-    """What it was worth."""
+    """The return of the episode."""
     has_observations: bool
-    """Pixels are left out; the seed and the actions lead to them again."""
+    """Pixels are not stored; seed and actions reproduce them."""
     created_at: datetime
     size: int
-    url: str
-
-    @classmethod
-    def of(cls, kept: Demonstration) -> "KeptDemonstration":
-        """Describe a demonstration."""
-        return cls(
-            id=kept.id,
-            env_id=kept.env_id,
-            seed=kept.seed,
-            steps=kept.steps,
-            total=kept.total,
-            has_observations=kept.has_observations,
-            created_at=kept.created_at,
-            size=kept.size,
-            url=f"/api/demonstrations/{kept.id}",
-        )
+    url: str = Field(default_factory=lambda known: f"/api/demonstrations/{known['id']}")
 
 
 @router.get("")
 async def list_demonstrations(
-    lab: TheLab, visitor: TheVisitor, env_id: str | None = None
-) -> Listing[KeptDemonstration]:
-    """List one's own, newest first; there are at most 200."""
-    found = await lab.demonstrations.list(visitor, env_id)
-    return Listing(items=[KeptDemonstration.of(kept) for kept in found])
+    lab: TheLab, principal: ThePrincipal, env_id: str | None = None
+) -> Listing[Demonstration]:
+    """List your demonstrations, newest first; there are at most 200."""
+    found = await lab.demonstrations.list(principal, env_id)
+    return Listing(items=[Demonstration.of(demonstration) for demonstration in found])
 
 
 @router.get("/{demonstration_id}", response_class=RangedFile, responses=RANGE_ANSWERS)
-async def download(demonstration_id: str, lab: TheLab, visitor: TheVisitor) -> RangedFile:
-    """Return one as an .npz: observations, actions, rewards, terminated, truncated, dones, seed."""
-    path = await lab.demonstrations.path(visitor, demonstration_id)
+async def download(demonstration_id: str, lab: TheLab, principal: ThePrincipal) -> RangedFile:
+    """Return an .npz with observations, actions, rewards, terminated, truncated, dones, seed."""
+    path = await lab.demonstrations.path(principal, demonstration_id)
     return RangedFile(
         path, media_type="application/octet-stream", filename=f"demonstration-{path.stem[:8]}.npz"
     )
 
 
 @router.delete("/{demonstration_id}", status_code=204)
-async def delete(demonstration_id: str, lab: TheLab, visitor: TheVisitor) -> None:
-    """Delete one."""
-    await lab.demonstrations.delete(visitor, demonstration_id)
+async def delete(demonstration_id: str, lab: TheLab, principal: ThePrincipal) -> None:
+    """Delete a demonstration."""
+    await lab.demonstrations.delete(principal, demonstration_id)

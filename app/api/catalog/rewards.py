@@ -1,32 +1,27 @@
-"""Rewards that people write, checked before anything is trained with them."""
+"""Check custom rewards before training; list reward templates."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import Field, StrictStr
 
-from app.api.shared.dependencies import TheLab, TheVisitor
-from app.api.shared.schemas import Listing
-from app.authoring.rewards.report import RANK_METHOD, Probe, RewardReport, Trajectories
-from app.code_check.problems import Problem, Severity
-from app.code_check.static_check import LONGEST
-from app.protocol import messages
-from app.run_config.config import ShortText
+from app.api.shared import Listing, RequestShape, Shape, TheLab, ThePrincipal
+from app.authoring.rewards import RANK_METHOD
+from app.code_check import MAX_CODE_BYTES, Severity
+from app.run_config import ShortText
 
 
-class RewardToCheck(BaseModel):
-    """A reward, and the environment that it is for."""
+class RewardToCheck(RequestShape):
+    """A custom reward and its environment."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    code: Annotated[StrictStr, Field(max_length=LONGEST)]
-    """A file of Python that defines `reward`, `reward_function` or a class `Reward`."""
+    code: Annotated[StrictStr, Field(max_length=MAX_CODE_BYTES)]
+    """A Python file that defines `reward`, `reward_function` or a class `Reward`."""
     env_id: ShortText
-    env_kwargs: dict[str, Any] = {}
+    env_kwargs: dict[str, Any] = Field(default={})
 
 
-class CodeProblem(BaseModel):
-    """Something wrong with the code; lines and columns are counted from 1."""
+class CodeProblem(Shape):
+    """A problem in the code; lines and columns are counted from 1."""
 
     line: int
     column: int
@@ -35,21 +30,9 @@ class CodeProblem(BaseModel):
     end_line: int | None
     end_column: int | None
 
-    @classmethod
-    def of(cls, problem: Problem) -> "CodeProblem":
-        """Describe a problem."""
-        return cls(
-            line=problem.line,
-            column=problem.column,
-            severity=problem.severity,
-            message=problem.message,
-            end_line=problem.end_line,
-            end_column=problem.end_column,
-        )
 
-
-class RewardTerm(BaseModel):
-    """One term over all recorded steps of random, medium and good trajectories."""
+class RewardTerm(Shape):
+    """A reward term over all recorded steps of random, medium and good trajectories."""
 
     name: str
     mean: float
@@ -57,127 +40,69 @@ class RewardTerm(BaseModel):
     min: float
     max: float
     share: float
-    """Its part of all that is paid, signs aside."""
+    """Its share of the sum of absolute values of all terms."""
     outliers: int
-    """How many values are farther from the mean than four standard deviations."""
+    """Number of values more than four standard deviations from the mean."""
     histogram: list[int]
-    """How many values are in each of twelve bins of equal width, from `min` to `max`."""
-
-    @classmethod
-    def of(cls, term: messages.Term) -> "RewardTerm":
-        """Describe a term."""
-        return cls(
-            name=term.name,
-            mean=term.mean,
-            std=term.std,
-            min=term.min,
-            max=term.max,
-            share=term.share,
-            outliers=term.outliers,
-            histogram=list(term.histogram),
-        )
+    """Counts in twelve bins of equal width, from `min` to `max`."""
 
 
-class RecordedTrajectories(BaseModel):
-    """Recorded episodes of one way of acting, and what they are paid."""
+class RecordedTrajectories(Shape):
+    """Recorded episodes of one policy, and their returns."""
 
     name: str
     origin: str
     episodes: int
     mean_length: float
     mean_return: float
-    """By the reward that is checked."""
+    """With the checked reward."""
     discounted_return: float
-    """The same with a discount of 0.99 for each step."""
+    """With the checked reward and a discount factor of 0.99."""
     true_return: float
-    """By the environment's own."""
-
-    @classmethod
-    def of(cls, recorded: Trajectories) -> "RecordedTrajectories":
-        """Describe trajectories."""
-        return cls(**cls.facts(recorded))
-
-    @staticmethod
-    def facts(recorded: Trajectories) -> dict[str, Any]:
-        """Return what is said of them."""
-        return {
-            "name": recorded.name,
-            "origin": recorded.origin,
-            "episodes": recorded.episodes,
-            "mean_length": recorded.mean_length,
-            "mean_return": recorded.mean_return,
-            "discounted_return": recorded.discounted_return,
-            "true_return": recorded.true_return,
-        }
+    """With the environment's own reward."""
 
 
 class RewardProbe(RecordedTrajectories):
-    """A way of acting that needs no skill."""
+    """A probe: a policy without skill, to detect reward hacking."""
 
     hackable: bool
-    """Whether it is paid more than good trajectories although it is worth much less."""
-
-    @classmethod
-    def of_probe(cls, probe: Probe) -> "RewardProbe":
-        """Describe a probe."""
-        return cls(**cls.facts(probe.trajectories), hackable=probe.is_hack)
+    """Whether it gets more reward than good trajectories at a much lower true return."""
 
 
-class RewardFinding(BaseModel):
+class RewardFinding(Shape):
     """One sentence about the reward as a whole."""
 
     severity: Severity
     message: str
 
 
-class RewardCheck(BaseModel):
-    """What a check found; without a dry run there are only problems."""
+class RewardCheck(Shape):
+    """The result of a check; if the dry run was skipped, only `problems` is filled."""
 
-    ok: bool
-    """Whether a training can begin with it."""
+    ok: bool = Field(validation_alias="is_ok")
+    """Whether a training can use the reward."""
     problems: list[CodeProblem]
     terms: list[RewardTerm]
     trajectories: list[RecordedTrajectories]
     probes: list[RewardProbe]
     hackable_by: list[str]
-    """The probes that are paid more than good trajectories."""
+    """Probes that get more reward than good trajectories."""
     findings: list[RewardFinding]
     rank_agreement: float | None
-    """From -1 to 1: how far it orders trajectories as their true return does."""
-    rank_method: str
+    """Rank correlation, from -1 to 1, with the true returns of trajectories."""
+    rank_method: str = Field(default_factory=lambda: RANK_METHOD)
     microseconds: float | None
-    """How long a call takes."""
+    """Duration of a call."""
     step_microseconds: float | None
-    """How long a step of the environment takes without it."""
+    """Duration of an environment step without the reward."""
     step_share: float | None
-    """Which part of a step in training a call would take, learning aside."""
+    """Share of a call in the duration of a training step, without learning."""
     steps: int
-    """How many recorded steps the terms are about."""
-
-    @classmethod
-    def of(cls, report: RewardReport) -> "RewardCheck":
-        """Describe a report."""
-        return cls(
-            ok=report.is_ok,
-            problems=[CodeProblem.of(problem) for problem in report.problems],
-            terms=[RewardTerm.of(term) for term in report.terms],
-            trajectories=[RecordedTrajectories.of(one) for one in report.trajectories],
-            probes=[RewardProbe.of_probe(probe) for probe in report.probes],
-            hackable_by=report.hackable_by,
-            findings=[
-                RewardFinding(severity=f.severity, message=f.message) for f in report.findings
-            ],
-            rank_agreement=report.rank_agreement,
-            rank_method=RANK_METHOD,
-            microseconds=report.microseconds,
-            step_microseconds=report.step_microseconds,
-            step_share=report.step_share,
-            steps=report.steps,
-        )
+    """Number of recorded steps behind the terms."""
 
 
-class RewardTemplate(BaseModel):
-    """A reward to begin with."""
+class RewardTemplate(Shape):
+    """A template for a custom reward."""
 
     id: str
     name: str
@@ -190,23 +115,25 @@ router = APIRouter(prefix="/reward", tags=["rewards"])
 
 @router.get("/templates")
 async def templates(
-    lab: TheLab, visitor: TheVisitor, env_id: str = Query(max_length=200)
+    lab: TheLab, principal: ThePrincipal, env_id: str = Query(max_length=200)
 ) -> Listing[RewardTemplate]:
-    """Return rewards to begin with in an environment; the first is its own, unchanged."""
-    spec = await lab.environments.find(env_id, may_ask=visitor.may_work)
-    items = [
-        RewardTemplate(id=one.id, name=one.name, about=one.about, code=one.code)
-        for one in lab.rewards.templates(spec)
-    ]
-    return Listing(items=items)
+    """Return reward templates for an environment; the first is its own reward, unchanged."""
+    spec = await lab.environments.find(env_id, ask_worker=principal.may_work)
+    found = lab.rewards.templates(spec)
+    return Listing(items=[RewardTemplate.of(template) for template in found])
 
 
 @router.post("/check")
-async def check(wanted: RewardToCheck, lab: TheLab, visitor: TheVisitor) -> RewardCheck:
-    """Say what is wrong with a reward, and what it pays for recorded episodes.
+async def check(body: RewardToCheck, lab: TheLab, principal: ThePrincipal) -> RewardCheck:
+    """Check a custom reward, and evaluate it on recorded episodes.
 
-    Also a syntax error is an answer (200, `ok` false). The first check of an environment takes
-    longer, because its episodes are recorded then.
+    A syntax error is a normal answer (200, `ok` false). The first check of an environment takes
+    longer, because it records the episodes.
     """
-    report = await lab.rewards.check(visitor, wanted.code, wanted.env_id, wanted.env_kwargs)
-    return RewardCheck.of(report)
+    report = await lab.rewards.check(principal, body.code, body.env_id, body.env_kwargs)
+    return RewardCheck.of(
+        report,
+        probes=[
+            RewardProbe.of(probe.trajectories, hackable=probe.is_hack) for probe in report.probes
+        ],
+    )

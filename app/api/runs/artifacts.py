@@ -1,4 +1,4 @@
-"""Files of a run, by a name from its list and never by a path."""
+"""Downloadable files of a run, addressed by a listed name and never by a path."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -6,35 +6,44 @@ from typing import Literal
 
 from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, StrictBool
+from pydantic import BaseModel, StrictBool
 
-from app.access.run_access import RunAccess
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.files import RANGE_ANSWERS, RangedFile
-from app.api.shared.paging import TheShortPage, part_of
-from app.api.shared.schemas import Artifact, Listing
+from app.api.shared import (
+    RANGE_ANSWERS,
+    Artifact,
+    Listing,
+    RangedFile,
+    RequestShape,
+    TheAccess,
+    TheLab,
+    TheRun,
+    TheShortPage,
+    artifacts_of,
+    part_of,
+    refusals,
+)
+from app.lab import Lab
 from app.sharing.bundle import bundle_name
 from app.sharing.versions import Version
-from storage.records.runs import RunRecord
+from storage.records import VisibleRun
 
 BUNDLE = "bundle.zip"
-"""All of a run as one file, made while it is read."""
+"""The complete run as one file, created while it is sent."""
 
 _TYPES = {".zip": "application/zip", ".json": "application/json", ".jsonl": "application/x-ndjson"}
 _ANYTHING = "application/octet-stream"
 
 
 class ListedArtifact(BaseModel):
-    """A file of a run that can be downloaded, and what is known of the model in it."""
+    """A downloadable file of a run, with details if it is a version of the model."""
 
     name: str
     size: int | None
-    """null: it is made when it is asked for."""
+    """null: it is created on download."""
     created_at: datetime
     url: str
     kind: Literal["final", "best", "checkpoint"] | None = None
-    """Which version of the model it is, if it is one."""
+    """Version of the model; null: not a model."""
     timesteps: int | None = None
     score: float | None = None
     score_from: Literal["evaluation", "training"] | None = None
@@ -50,37 +59,30 @@ class ListedArtifact(BaseModel):
 _FACTS = ("kind", "timesteps", "score", "score_from", "pinned")
 
 
-class VersionChanges(BaseModel):
-    """What may be changed about a checkpoint."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class VersionChanges(RequestShape):
+    """Changes to a checkpoint."""
 
     pinned: StrictBool
-    """Whether it stays, however many newer ones there are."""
+    """Whether it is kept regardless of newer checkpoints."""
 
 
-router = APIRouter(
-    prefix="/runs/{run_id}/artifacts", tags=["artifacts"], responses={404: {"model": ErrorAnswer}}
-)
+router = APIRouter(prefix="/runs/{run_id}/artifacts", tags=["artifacts"], responses=refusals(404))
 
 
 @router.get("")
-async def list_artifacts(
-    run_id: str, trainer: TheTrainer, page: TheShortPage
-) -> Listing[ListedArtifact]:
-    """List the files that can be downloaded; models with their step and score."""
-    return part_of(await _list(await trainer.get(run_id), trainer), page)
+async def list_artifacts(run: TheRun, lab: TheLab, page: TheShortPage) -> Listing[ListedArtifact]:
+    """List the downloadable files; models with their step and score."""
+    return part_of(await _list(run, lab), page)
 
 
 @router.get("/{name}", response_class=RangedFile, responses=RANGE_ANSWERS)
-async def download(run_id: str, name: str, trainer: TheTrainer) -> Response:
-    """Download one file, or the whole run as `bundle.zip`."""
-    run = await trainer.get(run_id)
+async def download(run: TheRun, name: str, lab: TheLab) -> Response:
+    """Download one file, or the complete run as `bundle.zip`."""
     if name == BUNDLE:
-        bundle = await trainer.sharing.bundle(run.id)
+        bundle = await lab.sharing.bundle(run)
         headers = {"Content-Disposition": f'attachment; filename="{bundle_name(run)}"'}
         return StreamingResponse(bundle.pieces(), media_type="application/zip", headers=headers)
-    files = await asyncio.to_thread(trainer.folder(run.id).artifacts)
+    files = await asyncio.to_thread(lab.runs.folder(run).artifacts)
     if name not in files:
         raise HTTPException(404)
     path = files[name].path
@@ -89,23 +91,24 @@ async def download(run_id: str, name: str, trainer: TheTrainer) -> Response:
 
 @router.patch("/{name}")
 async def change(
-    run_id: str, name: str, changes: VersionChanges, trainer: TheTrainer
+    run_id: str, name: str, changes: VersionChanges, lab: TheLab, access: TheAccess
 ) -> ListedArtifact:
-    """Keep a checkpoint for good, or let newer ones take its place."""
-    await trainer.sharing.pin(run_id, name, on=changes.pinned)
-    listed = await _list(await trainer.get(run_id), trainer)
-    found = next((one for one in listed if one.name == name), None)
+    """Pin or unpin a checkpoint; unpinned ones are replaced by newer ones."""
+    run = await access.changeable(run_id, "run_version_pinned")
+    await lab.sharing.pin(run, name, on=changes.pinned)
+    listed = await _list(run, lab)
+    found = next((artifact for artifact in listed if artifact.name == name), None)
     if found is None:
         raise HTTPException(404)
     return found
 
 
-async def _list(run: RunRecord, trainer: RunAccess) -> list[ListedArtifact]:
-    files = await asyncio.to_thread(trainer.folder(run.id).artifacts)
-    versions = {version.name: version for version in await trainer.sharing.versions(run.id)}
+async def _list(run: VisibleRun, lab: Lab) -> list[ListedArtifact]:
+    files = await asyncio.to_thread(lab.runs.folder(run).artifacts)
+    versions = {version.name: version for version in await lab.sharing.versions(run)}
     found = [
-        ListedArtifact.of(file, versions.get(file.name)) for file in Artifact.of(run.id, files)
+        ListedArtifact.of(file, versions.get(file.name)) for file in artifacts_of(run.id, files)
     ]
     url = f"/api/runs/{run.id}/artifacts/{BUNDLE}"
-    made = ListedArtifact(name=BUNDLE, size=None, created_at=datetime.now(UTC), url=url)
-    return [*found, made]
+    bundle = ListedArtifact(name=BUNDLE, size=None, created_at=datetime.now(UTC), url=url)
+    return [*found, bundle]

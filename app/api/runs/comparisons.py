@@ -1,119 +1,112 @@
-"""Runs and seed groups beside each other."""
+"""Comparisons of runs and seed groups; the lineage of a run."""
 
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, Field
 
-from app.access.run_access import RunAccess
-from app.analysis.comparison.comparing import SCORE, Comparing
-from app.analysis.comparison.conclusions import METHOD, Verdict
-from app.analysis.comparison.entries import Entry, read_keys
-from app.analysis.comparison.lineage import Change, Node
-from app.analysis.comparison.lines import Line
-from app.analysis.comparison.numbers import Measured, Numbers, final_reward
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.schemas import Listing
-from app.core.errors import InputError
-from app.run_config.config import ShortText
-from storage.records.curves import View
-from storage.records.runs import RunStatus
+from app.analysis.comparison import (
+    COMPARISON_METHOD,
+    SCORE_METRIC,
+    Change,
+    Comparing,
+    Conclusion,
+    Entry,
+    Line,
+    Measured,
+    Numbers,
+    final_reward,
+    read_keys,
+)
+from app.api.shared import Listing, RequestShape, Shape, TheAccess, TheLab, refusals
+from app.core import InputError
+from app.run_config import ShortText
+from storage.records import RunStatus, View
 
-MOST_POINTS = 1_500
+MAX_POINTS = 1_500
 
 Axis = Literal["timesteps", "vec_steps", "updates", "episode", "elapsed_s"]
 
 router = APIRouter(
     prefix="/compare",
     tags=["compare"],
-    responses={404: {"model": ErrorAnswer}, 422: {"model": ErrorAnswer}},
+    responses=refusals(404, 422),
 )
 
 
-class CompareQuery(BaseModel):
-    """What to compare."""
-
-    model_config = ConfigDict(extra="forbid")
+class CompareQuery(RequestShape):
+    """What to compare, and the metric of the curves."""
 
     runs: Annotated[str, Field(max_length=2_000)]
-    """Ids of runs and, as `g:<id>`, of groups, separated by commas; at most 20."""
+    """Comma-separated ids of runs and, as `g:<id>`, of groups; at most 20."""
     against: ShortText | None = None
-    """Which of them the others are judged against; the first unless said otherwise."""
-    metric: ShortText = SCORE
+    """The baseline of the comparison; by default the first entry."""
+    metric: ShortText = SCORE_METRIC
     x: Axis = "timesteps"
-    max_points: int = Field(default=500, ge=1, le=MOST_POINTS)
+    max_points: int = Field(default=500, ge=1, le=MAX_POINTS)
 
 
 class ExportQuery(CompareQuery):
-    """What to write down."""
+    """What to compare and which part to export."""
 
     of: Literal["numbers", "curves", "differences"] = "numbers"
 
 
-class Compared(BaseModel):
-    """A run or a group of a comparison."""
+class ComparedEntry(Shape):
+    """A run or a group in a comparison."""
 
     key: str
     name: str
     env_id: str
     algorithm: str
     runs: list[str]
-    """The ids of its runs."""
+    """Ids of its runs."""
 
 
-class SettingDifference(BaseModel):
-    """A setting in which they differ: for each of the entries what it has, in their order."""
+class SettingDifference(Shape):
+    """A setting in which entries differ, with its value for each entry, in their order."""
 
     setting: str
     values: list[str | None]
 
 
 class ComparisonAnswer(BaseModel):
-    """Runs and groups beside each other."""
+    """A comparison of runs and groups."""
 
-    entries: list[Compared]
+    entries: list[ComparedEntry]
     differences: list[SettingDifference]
     numbers: list[Numbers]
-    verdicts: list[Verdict]
+    verdicts: list[Conclusion]
     notes: list[str]
     method: str
-    """How the verdicts come about."""
+    """Statistical method of the conclusions in `verdicts`."""
     curves: list[Line]
 
 
+def _comparing(lab: TheLab, access: TheAccess) -> Comparing:
+    return lab.comparing_for(access)
+
+
+TheComparing = Annotated[Comparing, Depends(_comparing)]
 TheQuery = Annotated[CompareQuery, Query()]
 
 
 @router.get("")
-async def compare(query: TheQuery, trainer: TheTrainer) -> ComparisonAnswer:
-    """Return what differs, what came of it, which is better, and the curves of one metric."""
-    comparing = Comparing(trainer)
+async def compare(query: TheQuery, comparing: TheComparing) -> ComparisonAnswer:
+    """Return different settings, results, conclusions, and the curves of one metric."""
     entries = await _entries(query, comparing)
     found = await comparing.compare(entries, against=query.against)
     return ComparisonAnswer(
-        entries=[
-            Compared(
-                key=entry.key,
-                name=entry.name,
-                env_id=entry.env_id,
-                algorithm=entry.runs[0].algorithm,
-                runs=[run.id for run in entry.runs],
-            )
-            for entry in entries
-        ],
-        differences=[
-            SettingDifference(setting=one.setting, values=list(one.values))
-            for one in found.differences
-        ],
+        entries=[ComparedEntry.of(entry, runs=[run.id for run in entry.runs]) for entry in entries],
+        differences=[SettingDifference.of(difference) for difference in found.differences],
         numbers=list(found.numbers),
-        verdicts=list(found.verdicts),
+        verdicts=list(found.conclusions),
         notes=list(found.notes),
-        method=METHOD,
+        method=COMPARISON_METHOD,
         curves=await comparing.lines(entries, _view(query)),
     )
 
@@ -123,9 +116,9 @@ async def compare(query: TheQuery, trainer: TheTrainer) -> ComparisonAnswer:
     response_class=Response,
     responses={200: {"content": {"text/csv": {}}, "description": "A table"}},
 )
-async def export(query: Annotated[ExportQuery, Query()], trainer: TheTrainer) -> Response:
-    """Return the final numbers, the curves of one metric or what differs as CSV."""
-    rows = await _rows(query, trainer)
+async def export(query: Annotated[ExportQuery, Query()], comparing: TheComparing) -> Response:
+    """Return the final numbers, the curves of one metric or the different settings as CSV."""
+    rows = await _rows(query, comparing)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([_plain(cell) for cell in row] for row in rows)
     headers = {"Content-Disposition": f'attachment; filename="compare-{query.of}.csv"'}
@@ -145,8 +138,7 @@ def _view(query: CompareQuery) -> View:
     return View(names=(query.metric,), axis=query.x, max_points=query.max_points)
 
 
-async def _rows(query: ExportQuery, trainer: RunAccess) -> Iterable[Sequence[object]]:
-    comparing = Comparing(trainer)
+async def _rows(query: ExportQuery, comparing: Comparing) -> Iterable[Sequence[object]]:
     entries = await _entries(query, comparing)
     names = {entry.key: entry.name for entry in entries}
     if query.of == "curves":
@@ -154,7 +146,7 @@ async def _rows(query: ExportQuery, trainer: RunAccess) -> Iterable[Sequence[obj
     found = await comparing.compare(entries)
     if query.of == "differences":
         return [("setting", *names.values()), *((d.setting, *d.values) for d in found.differences)]
-    return [_NUMBERS, *(_number_row(one, names[one.key]) for one in found.numbers)]
+    return [_NUMBERS, *(_number_row(numbers, names[numbers.key]) for numbers in found.numbers)]
 
 
 _NUMBERS = (
@@ -164,10 +156,10 @@ _NUMBERS = (
 )
 
 
-def _number_row(one: Numbers, name: str) -> list[object]:
-    measured = [cell for value in (one.evaluation, one.best, one.final) for cell in _cells(value)]
-    rest = [one.timesteps, round(one.elapsed_s, 3), one.solved, one.solved_at]
-    return [one.key, name, one.seeds, *measured, *rest]
+def _number_row(row: Numbers, name: str) -> list[object]:
+    measured = [cell for value in (row.evaluation, row.best, row.final) for cell in _cells(value)]
+    rest = [row.timesteps, round(row.elapsed_s, 3), row.solved, row.solved_at]
+    return [row.key, name, row.seeds, *measured, *rest]
 
 
 def _cells(value: Measured | None) -> Sequence[float | None]:
@@ -185,52 +177,42 @@ def _curve_rows(
 
 
 def _plain(cell: object) -> object:
-    """Keep a spreadsheet from taking a name for a formula."""
+    """Escape a text that a spreadsheet would interpret as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@")) else cell
 
 
 lineage_router = APIRouter(
-    prefix="/runs/{run_id}/lineage", tags=["compare"], responses={404: {"model": ErrorAnswer}}
+    prefix="/runs/{run_id}/lineage", tags=["compare"], responses=refusals(404)
 )
 
 
-class Kin(BaseModel):
-    """A run among those it came of and those that came of it."""
+def _of_run(*path: str) -> Any:  # noqa: ANN401 - a field of any type
+    return Field(validation_alias=AliasPath("run", *path))
 
-    id: str
-    name: str
-    status: RunStatus
-    timesteps: int
+
+class LineageNode(Shape):
+    """A run in a lineage of ancestors and descendants."""
+
+    id: str = _of_run("id")
+    name: str = _of_run("name")
+    status: RunStatus = _of_run("status")
+    timesteps: int = _of_run("progress", "timesteps")
     mean_reward: float | None
     parent: str | None
     from_step: int | None
-    """The step of its parent with whose policy it began; null: the newest one."""
+    """Step of the parent's policy that it started with; null: the newest one."""
     edge: str
-    """What is different about it, in words."""
+    """How it differs from its parent, in words."""
     changes: list[Change]
-    """What was changed while it trained; `before` can be branched from."""
+    """Changes during training; `before` is the step of a policy to branch from."""
     branch_steps: list[int]
-    """Steps for `init_from: <id>@<step>`."""
-
-    @classmethod
-    def of(cls, node: Node) -> "Kin":
-        """Describe a node."""
-        return cls(
-            id=node.run.id,
-            name=node.run.name,
-            status=node.run.status,
-            timesteps=node.run.progress.timesteps,
-            mean_reward=final_reward(node.run),
-            parent=node.parent,
-            from_step=node.from_step,
-            edge=node.edge,
-            changes=list(node.changes),
-            branch_steps=list(node.branch_steps),
-        )
+    """Steps that can be used in `init_from: <id>@<step>`."""
 
 
 @lineage_router.get("")
-async def lineage(run_id: str, trainer: TheTrainer) -> Listing[Kin]:
-    """Return the runs that a run came of and all that came of those, parents first."""
-    found = await Comparing(trainer).lineage(run_id)
-    return Listing(items=[Kin.of(node) for node in found], next=None)
+async def lineage(run_id: str, comparing: TheComparing) -> Listing[LineageNode]:
+    """Return a run's ancestors and all of their descendants, parents first."""
+    found = await comparing.lineage(run_id)
+    return Listing(
+        items=[LineageNode.of(node, mean_reward=final_reward(node.run)) for node in found]
+    )

@@ -1,66 +1,69 @@
-"""Evaluations of a run: start, follow, cancel, pin, and their videos."""
+"""Evaluations of a run: start, list, cancel, pin; recordings and videos."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, Field, StrictBool, StrictStr
 
-from app.access.run_access import RunAccess
-from app.accounts.errors import GoneError, UnknownThingError
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.files import VIDEO_ANSWERS, RangedFile
-from app.api.shared.schemas import Listing
-from app.code_check.static_check import LONGEST
-from app.evaluation import evaluation
-from app.evaluation.evaluation import EPISODES, MAX_EPISODES, EvaluationOptions, EvaluationStatus
-from app.run_config.config import MAX_SEED, WholeNumber
-from app.runs.execution.periodic_evaluation import SEED
-from storage.errors import BadCursorError
-from storage.files.atomic import is_own_file
+from app.accounts import GoneError, UnknownThingError
+from app.api.shared import (
+    VIDEO_ANSWERS,
+    Listing,
+    RangedFile,
+    RequestShape,
+    Shape,
+    TheAccess,
+    TheLab,
+    TheRun,
+    evaluable,
+    refusals,
+)
+from app.code_check import MAX_CODE_BYTES
+from app.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, evaluation
+from app.lab import Lab
+from app.run_config import MAX_SEED, WholeNumber
+from app.runs.execution import EVAL_SEED
+from storage import BadCursorError
+from storage.files import is_own_file
+from storage.records import ChangeableRun, VisibleRun
 
-MOST_EPISODES = 100
-"""How many one request may ask for; the command line may ask for more."""
+_MAX_PER_REQUEST = 100
+"""Maximum per API request; the command line allows more."""
 
-_ERRORS: dict[int | str, dict[str, Any]] = {404: {"model": ErrorAnswer}}
-_WRONG_STATE: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer}}
+_ERRORS = refusals(404)
+_WRONG_STATE = refusals(409)
 
 
-class EvaluationRequest(BaseModel):
-    """Which policy to play, and how."""
+class EvaluationRequest(RequestShape):
+    """Which policy to evaluate, and how."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    episodes: WholeNumber = Field(default=EPISODES, ge=1, le=MOST_EPISODES)
+    episodes: WholeNumber = Field(default=EPISODES, ge=1, le=_MAX_PER_REQUEST)
     deterministic: StrictBool = True
-    seed: WholeNumber = Field(default=SEED, ge=0, le=MAX_SEED - MAX_EPISODES)
-    """Of the first episode; the next ones count up from it."""
+    seed: WholeNumber = Field(default=EVAL_SEED, ge=0, le=MAX_SEED - MAX_EPISODES)
+    """Seed of the first episode; later ones count up from it."""
     record: StrictBool = True
     checkpoint: Any = None
-    """The step of a checkpoint, or `best`; without one the newest policy is played."""
-    code: Annotated[StrictStr, Field(max_length=LONGEST)] | None = None
-    """Python that defines `evaluate(episode)`; what it returns joins the summary as `custom`."""
+    """The step of a checkpoint, or `best`; null: the newest policy."""
+    code: Annotated[StrictStr, Field(max_length=MAX_CODE_BYTES)] | None = None
+    """Python that defines `evaluate(episode)`; its results are added as `custom`."""
 
-    def judging(self) -> EvaluationOptions:
-        """Return it as the lab takes it."""
-        return EvaluationOptions(**self.model_dump())
+    def checked(self) -> evaluation.EvaluationRequest:
+        """Convert to a request to the evaluation service."""
+        return evaluation.EvaluationRequest(**self.model_dump())
 
 
-class EvaluationChanges(BaseModel):
-    """What may be changed about an evaluation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class EvaluationChanges(RequestShape):
+    """Changes to an evaluation."""
 
     pinned: StrictBool
-    """Whether its video stays, however many newer ones there are."""
+    """Whether its video is kept regardless of newer videos."""
 
 
 class PageQuery(BaseModel):
-    """Which part of a list is asked for."""
+    """The requested part of a list."""
 
     limit: int = Field(default=50, ge=1, le=500)
     cursor: str | None = Field(default=None, max_length=40)
@@ -69,8 +72,8 @@ class PageQuery(BaseModel):
 ThePage = Annotated[PageQuery, Query()]
 
 
-class Video(BaseModel):
-    """What is known of a video."""
+class Video(Shape):
+    """Properties of a video."""
 
     size: int
     width: int
@@ -82,17 +85,17 @@ class Video(BaseModel):
     is_removed: bool
 
 
-class Evaluation(BaseModel):
-    """Some episodes with a run's policy: how far they are, then what they say."""
+class Evaluation(Shape):
+    """An evaluation of a run's policy: its progress, then its results."""
 
     id: str
     run_id: str
     kind: str
-    """`evaluation`; `recording`: one episode of the live view; `evolution`: the run's clips."""
+    """`evaluation`, `recording` (an episode of the live view) or `evolution` (joined clips)."""
     status: EvaluationStatus
     error: str | None
     error_line: int | None
-    """In which line of `code` it failed."""
+    """Line of `code` that caused the error."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -117,18 +120,11 @@ class Evaluation(BaseModel):
     left_out: list[str]
     code: str | None
     custom: dict[str, float] | None
-    """What `code` says of the episodes, on average."""
+    """Results of `code`, averaged over the episodes."""
     custom_per_episode: dict[str, list[float]] | None
     video_url: str | None
     video: Video | None
     video_note: str | None
-
-    @classmethod
-    def of(cls, found: evaluation.Evaluation) -> "Evaluation":
-        """Describe an evaluation."""
-        url = f"/api/runs/{found.run_id}/evaluations/{found.id}/video"
-        values = asdict(found) | {"video_url": url if found.has_video else None}
-        return cls.model_validate({name: values[name] for name in cls.model_fields})
 
 
 router = APIRouter(prefix="/runs/{run_id}/evaluations", tags=["evaluations"], responses=_ERRORS)
@@ -137,85 +133,93 @@ evolutions = APIRouter(prefix="/runs/{run_id}/evolutions", tags=["evaluations"],
 
 
 @recordings.post("", status_code=202, responses=_WRONG_STATE)
-async def record(run_id: str, trainer: TheTrainer) -> Evaluation:
-    """Film the next whole episode of the live view; all else goes by its id at /evaluations."""
-    return Evaluation.of(await trainer.evaluations.record(run_id))
+async def record(
+    run: Annotated[ChangeableRun, evaluable(uses_disk=True)], lab: TheLab
+) -> Evaluation:
+    """Record the next complete episode of the live view; use its id at /evaluations."""
+    return Evaluation.of(await lab.evaluations.record(run))
 
 
 @recordings.get("")
-async def list_recordings(run_id: str, trainer: TheTrainer, page: ThePage) -> Listing[Evaluation]:
+async def list_recordings(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List recordings, newest first."""
-    return _listing(await _all(run_id, trainer, "recording"), page)
+    return _listing(await _all(run, lab, "recording"), page)
 
 
 @evolutions.post("", status_code=202, responses=_WRONG_STATE)
-async def evolve(run_id: str, trainer: TheTrainer) -> Evaluation:
-    """String a run's clips into one video; all else goes by its id at /evaluations."""
-    return Evaluation.of(await trainer.evaluations.evolve(run_id))
+async def evolve(
+    run: Annotated[ChangeableRun, evaluable(uses_disk=True)], lab: TheLab
+) -> Evaluation:
+    """Join a run's clips into one video; use its id at /evaluations."""
+    return Evaluation.of(await lab.evaluations.evolve(run))
 
 
 @evolutions.get("")
-async def list_evolutions(run_id: str, trainer: TheTrainer, page: ThePage) -> Listing[Evaluation]:
+async def list_evolutions(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List evolution videos, newest first."""
-    return _listing(await _all(run_id, trainer, "evolution"), page)
+    return _listing(await _all(run, lab, "evolution"), page)
 
 
 @router.post("", status_code=202, responses=_WRONG_STATE)
 async def start(
-    run_id: str, trainer: TheTrainer, request: EvaluationRequest | None = None
+    run_id: str, lab: TheLab, access: TheAccess, request: EvaluationRequest | None = None
 ) -> Evaluation:
-    """Play whole episodes with a run's policy, also while it trains; ask again to see how far."""
-    request = request or EvaluationRequest()
-    return Evaluation.of(await trainer.evaluations.start(run_id, request.judging()))
+    """Evaluate a run's policy on complete episodes, even during training; poll for progress."""
+    options = (request or EvaluationRequest()).checked()
+    run = await access.evaluable(run_id, code=options.code, uses_disk=options.record)
+    return Evaluation.of(await lab.evaluations.start(run, options))
 
 
 @router.get("")
-async def list_evaluations(run_id: str, trainer: TheTrainer, page: ThePage) -> Listing[Evaluation]:
+async def list_evaluations(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List evaluations, newest first."""
-    return _listing(await _all(run_id, trainer, "evaluation"), page)
+    return _listing(await _all(run, lab, "evaluation"), page)
 
 
 @router.get("/latest")
-async def latest(run_id: str, trainer: TheTrainer) -> Evaluation:
-    """Return the evaluation that was asked for last."""
-    for found in await _all(run_id, trainer, "evaluation"):
+async def latest(run: TheRun, lab: TheLab) -> Evaluation:
+    """Return the evaluation that was requested last."""
+    for found in await _all(run, lab, "evaluation"):
         return Evaluation.of(found)
     raise UnknownThingError("The run has no evaluation yet.")
 
 
 @router.get("/{evaluation_id}")
-async def get(run_id: str, evaluation_id: str, trainer: TheTrainer) -> Evaluation:
+async def get(run: TheRun, evaluation_id: str, lab: TheLab) -> Evaluation:
     """Return one evaluation."""
-    return Evaluation.of(await trainer.evaluations.get(run_id, evaluation_id))
+    return Evaluation.of(await lab.evaluations.get(run, evaluation_id))
 
 
 @router.patch("/{evaluation_id}")
 async def change(
-    run_id: str, evaluation_id: str, changes: EvaluationChanges, trainer: TheTrainer
+    run_id: str, evaluation_id: str, changes: EvaluationChanges, lab: TheLab, access: TheAccess
 ) -> Evaluation:
-    """Pin a video, or let newer ones take its place."""
-    found = await trainer.evaluations.pin(run_id, evaluation_id, on=changes.pinned)
-    return Evaluation.of(found)
+    """Pin or unpin a video; unpinned ones are replaced by newer ones."""
+    run = await access.evaluable(run_id)
+    return Evaluation.of(await lab.evaluations.pin(run, evaluation_id, on=changes.pinned))
 
 
 @router.post("/{evaluation_id}/cancel", status_code=202, responses=_WRONG_STATE)
-async def cancel(run_id: str, evaluation_id: str, trainer: TheTrainer) -> Evaluation:
-    """End an evaluation; nothing but its record stays."""
-    return Evaluation.of(await trainer.evaluations.cancel(run_id, evaluation_id))
+async def cancel(
+    run: Annotated[ChangeableRun, evaluable()], evaluation_id: str, lab: TheLab
+) -> Evaluation:
+    """Cancel an evaluation; only its record is kept."""
+    return Evaluation.of(await lab.evaluations.cancel(run, evaluation_id))
 
 
 @router.get("/{evaluation_id}/video", response_class=RangedFile, responses=VIDEO_ANSWERS)
 async def video(
-    run_id: str,
+    run: TheRun,
     evaluation_id: str,
-    trainer: TheTrainer,
+    lab: TheLab,
     *,
     download: bool = False,
 ) -> RangedFile:
-    """Return the MP4, whole or the part that `Range` asks for; `download` has it saved."""
-    found, path = await trainer.evaluations.video(run_id, evaluation_id)
+    """Return the MP4, or the part named by `Range`; `download` sends it as an attachment."""
+    found = await lab.evaluations.get(run, evaluation_id)
     if found.video is None:
         raise UnknownThingError(f"Evaluation {found.id} has no video.")
+    path = lab.evaluations.video(found)
     if found.video.is_removed or not await asyncio.to_thread(is_own_file, path):
         raise GoneError(f"The video of evaluation {found.id} was removed for newer ones.")
     kind = {"evaluation": "eval", "recording": "live"}.get(found.kind, found.kind)
@@ -232,25 +236,26 @@ async def video(
     response_class=Response,
     responses={200: {"content": {"application/json": {}}}, 410: VIDEO_ANSWERS[410]},
 )
-async def replay(run_id: str, evaluation_id: str, trainer: TheTrainer) -> Response:
-    """Return what the policy saw, weighed and did in each step that the video shows."""
-    found, content = await trainer.evaluations.replay(run_id, evaluation_id)
+async def replay(run: TheRun, evaluation_id: str, lab: TheLab) -> Response:
+    """Return observation, outputs and action of the policy for each step of the video."""
+    found = await lab.evaluations.get(run, evaluation_id)
     if found.video is None or not found.video.has_steps:
         raise UnknownThingError(f"Evaluation {found.id} has no steps.")
+    content = await lab.evaluations.replay(found)
     if content is None:
         raise GoneError(f"The steps of evaluation {found.id} were removed with its video.")
     return Response(content, media_type="application/json", headers={"Content-Encoding": "gzip"})
 
 
-async def _all(run_id: str, trainer: RunAccess, kind: str) -> Sequence[evaluation.Evaluation]:
-    return [one for one in await trainer.evaluations.list(run_id) if one.kind == kind]
+async def _all(run: VisibleRun, lab: Lab, kind: str) -> Sequence[evaluation.Evaluation]:
+    return [found for found in await lab.evaluations.list(run) if found.kind == kind]
 
 
 def _listing(found: Sequence[evaluation.Evaluation], page: PageQuery) -> Listing[Evaluation]:
-    ids = [one.id for one in found]
+    ids = [item.id for item in found]
     if page.cursor is not None and page.cursor not in ids:
         raise BadCursorError
     begin = 0 if page.cursor is None else ids.index(page.cursor) + 1
-    shown = found[begin : begin + page.limit]
-    following = shown[-1].id if begin + page.limit < len(found) else None
-    return Listing(items=[Evaluation.of(one) for one in shown], next=following)
+    part = found[begin : begin + page.limit]
+    following = part[-1].id if begin + page.limit < len(found) else None
+    return Listing(items=[Evaluation.of(item) for item in part], next=following)

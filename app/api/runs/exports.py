@@ -1,24 +1,23 @@
-"""A run for other programs: its metrics as a table or event file, its policy as ONNX."""
+"""Exports of a run for other programs: metrics as CSV or event file, policy as ONNX."""
 
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from app.access.run_access import RunAccess
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer
+from app.api.shared import ErrorAnswer, TheLab, TheRun
+from app.runs import RunService
 from app.sharing.bundle import bundle_name
 from storage.metrics import metrics
-from storage.records.curves import unfold
-from storage.records.runs import JsonObject
+from storage.records import JsonObject, VisibleRun, unfold
 
 _ALWAYS = ("n", "t", "timesteps", "vec_steps", "updates", "episode", "elapsed_s")
-"""Where a line belongs; every row begins with it."""
+"""Position of a line in the training; the first columns of every row."""
 _LINES_AT_ONCE = 2_000
 _ANYTHING = "application/octet-stream"
 _CONTENT: dict[str, dict[str, Any]] = {"text/csv": {}, _ANYTHING: {}, "application/zip": {}}
@@ -36,58 +35,58 @@ router = APIRouter(prefix="/runs/{run_id}", tags=["records"])
     },
 )
 async def export(
-    run_id: str,
-    trainer: TheTrainer,
+    run: TheRun,
+    lab: TheLab,
     format_: Annotated[Literal["csv", "tensorboard", "onnx"], Query(alias="format")] = "csv",
     names: str | None = None,
 ) -> Response:
-    """Return metrics as CSV (lines with any of `names`, or all) or for TensorBoard, or the policy.
+    """Export metrics as CSV (lines with any of `names`, or all) or for TensorBoard, or the policy.
 
-    `onnx` is a zip of the newest policy, scaling included, and `play.py`, which plays it.
+    `onnx` is a zip with the newest policy, its normalization, and `play.py`, which plays it.
     """
-    run = await trainer.get(run_id)
     if format_ == "onnx":
         name = bundle_name(run).replace(".rllab.zip", "-onnx.zip")
-        content = await trainer.sharing.onnx(run.id)
+        content = await lab.sharing.exports.onnx(run)
         return Response(content, media_type="application/zip", headers=_as_file(name))
     if format_ == "tensorboard":
-        pieces = await trainer.sharing.tensorboard(run.id)
+        pieces = lab.sharing.exports.tensorboard(run)
         name = f"events.out.tfevents.{run.created_at:%s}.{run.id[:12]}"
         return StreamingResponse(pieces, media_type=_ANYTHING, headers=_as_file(name))
-    return await _table(trainer, run.id, names)
+    return await _table(lab.runs, run, names)
 
 
 def _as_file(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-async def _table(trainer: RunAccess, run_id: str, names: str | None) -> StreamingResponse:
-    wanted = [name for name in (names or "").split(",") if name and name not in _ALWAYS]
+async def _table(runs: RunService, run: VisibleRun, names: str | None) -> StreamingResponse:
+    path = runs.folder(run).metrics
+    columns = [name for name in (names or "").split(",") if name and name not in _ALWAYS]
     if names is None:
-        wanted = await _all_names(trainer, run_id)
-    rows = _rows(trainer, run_id, list(dict.fromkeys(wanted)))
-    return StreamingResponse(rows, media_type="text/csv", headers=_as_file(f"{run_id}.csv"))
+        columns = await _all_names(runs, path)
+    rows = _rows(runs, path, list(dict.fromkeys(columns)))
+    return StreamingResponse(rows, media_type="text/csv", headers=_as_file(f"{run.id}.csv"))
 
 
-async def _rows(trainer: RunAccess, run_id: str, names: Sequence[str]) -> AsyncIterator[str]:
+async def _rows(runs: RunService, path: Path, names: Sequence[str]) -> AsyncIterator[str]:
     yield _write([(*_ALWAYS, *names)])
-    async for lines in _lines(trainer, run_id):
+    async for lines in _lines(runs, path):
         found = (line for line in lines if not names or any(name in line for name in names))
         yield _write([line.get(name) for name in (*_ALWAYS, *names)] for line in found)
 
 
-async def _all_names(trainer: RunAccess, run_id: str) -> list[str]:
+async def _all_names(runs: RunService, path: Path) -> list[str]:
     names: dict[str, None] = {}
-    async for lines in _lines(trainer, run_id):
+    async for lines in _lines(runs, path):
         for line in lines:
             names |= dict.fromkeys(line)
     return [name for name in names if name not in _ALWAYS and name != "agents"]
 
 
-async def _lines(trainer: RunAccess, run_id: str) -> AsyncIterator[list[JsonObject]]:
-    """Yield all lines of a run, a few at a time."""
-    reader = metrics.LineReader(trainer.folder(run_id).metrics, after=0)
-    while raw := await trainer.read_on(reader, _LINES_AT_ONCE):
+async def _lines(runs: RunService, path: Path) -> AsyncIterator[list[JsonObject]]:
+    """Yield all lines of a run in batches."""
+    reader = metrics.LineReader(path, after=0)
+    while raw := await runs.read_on(reader, _LINES_AT_ONCE):
         yield [unfold(msgspec.json.decode(line)) for line in raw]
 
 

@@ -1,4 +1,4 @@
-"""Live pictures of a run: a WebSocket with credit, and the newest one by itself."""
+"""Live frames of a run: over a WebSocket with flow control, or only the newest one."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,19 +8,18 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Response, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from app.accounts.errors import AccessError, HiddenError
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer, refuse_socket
-from app.core.tasks import Tasks
-from app.runs.state.frames import FrameHub
-from storage.errors import RunNotFoundError
+from app.accounts import AccessError, HiddenError
+from app.api.shared import ErrorAnswer, TheAccess, TheLab, TheRun, refuse_socket
+from app.core import Tasks
+from app.runs.state import FrameHub
+from storage import RunNotFoundError
 
-_ON_THEIR_WAY = 2
-MOST_FPS = 30.0
+_MAX_IN_FLIGHT = 2
+MAX_FPS = 30.0
 UNKNOWN = 4404
-"""Closes the socket of something that isn't there: there is no use in trying again."""
+"""Close code for something that doesn't exist, so that clients don't reconnect."""
 _FOREIGN = 4403
-_NOT_ANY_MORE = "You may not see this run any more."
+_NO_LONGER_VISIBLE = "You may no longer see this run."
 
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
@@ -31,9 +30,9 @@ router = APIRouter(prefix="/runs/{run_id}", tags=["frames"])
     response_class=Response,
     responses={200: {"content": {"image/jpeg": {}}}, 404: {"model": ErrorAnswer}},
 )
-async def newest(run_id: str, trainer: TheTrainer) -> Response:
-    """Return the newest picture of a run."""
-    frame = (await trainer.feed(run_id)).frames.newest
+async def newest(run: TheRun, lab: TheLab) -> Response:
+    """Return the newest frame of a run."""
+    frame = (await lab.runs.feed(run)).frames.newest
     if frame is None:
         raise HTTPException(404)
     return Response(frame.jpeg, media_type="image/jpeg", headers={"Cache-Control": "no-store"})
@@ -43,55 +42,56 @@ async def newest(run_id: str, trainer: TheTrainer) -> Response:
 async def frames(
     socket: WebSocket,
     run_id: str,
-    trainer: TheTrainer,
-    fps: Annotated[float, Query(gt=0)] = MOST_FPS,
+    lab: TheLab,
+    access: TheAccess,
+    fps: Annotated[float, Query(gt=0)] = MAX_FPS,
 ) -> None:
-    """Send the newest pictures, each after the one before was thanked for with `ack`."""
+    """Send the newest frames; the client acknowledges each one with `ack`."""
     try:
-        feed = await trainer.feed(run_id)
+        feed = await lab.runs.feed(await access.visible(run_id))
     except (RunNotFoundError, AccessError) as error:
         is_hidden = isinstance(error, RunNotFoundError | HiddenError)
         await refuse_socket(socket, UNKNOWN if is_hidden else _FOREIGN, str(error))
         return
     await socket.accept()
-    with feed.frames.looking():
-        sender = FrameSender(socket, feed.frames, min(fps, MOST_FPS))
-        await sender.run(lambda: trainer.visitor.sees(feed.run))
+    with feed.frames.viewing():
+        sender = FrameSender(socket, feed.frames, min(fps, MAX_FPS))
+        await sender.run(lambda: access.principal.sees(feed.run))
 
 
 class FrameSender:
-    """Sends one viewer the newest pictures, as fast as it takes them and no faster."""
+    """Sends the newest frames to one client, no faster than it acknowledges them."""
 
     def __init__(self, socket: WebSocket, hub: FrameHub, fps: float) -> None:
         self._socket = socket
         self._hub = hub
         self._pause = 1 / fps
-        self._credit = asyncio.BoundedSemaphore(_ON_THEIR_WAY)
+        self._credit = asyncio.BoundedSemaphore(_MAX_IN_FLIGHT)
 
-    async def run(self, may_look: Callable[[], bool]) -> None:
-        """Send until the viewer leaves, or may not look any more."""
+    async def run(self, may_see: Callable[[], bool]) -> None:
+        """Send until the client disconnects or `may_see` returns false."""
         tasks = Tasks()
-        tasks.start(self._send(may_look), name="send frames")
+        tasks.start(self._send(may_see), name="send frames")
         try:
             while True:
                 await self._socket.receive_text()
-                # More thanks than pictures: whoever sends that gets no more for it.
+                # Surplus acknowledgements give no extra credit.
                 with suppress(ValueError):
                     self._credit.release()
         except (WebSocketDisconnect, KeyError):
-            # Gone, or it sent bytes where only `ack` is agreed.
+            # The client is gone, or it sent bytes instead of the text `ack`.
             return
         finally:
             await tasks.cancel()
 
-    async def _send(self, may_look: Callable[[], bool]) -> None:
-        shown = 0
+    async def _send(self, may_see: Callable[[], bool]) -> None:
+        sent = 0
         while self._socket.application_state is WebSocketState.CONNECTED:
             await self._credit.acquire()
-            frame = await self._hub.after(shown)
-            shown = frame.seq
-            if not may_look():
-                await self._socket.close(_FOREIGN, _NOT_ANY_MORE)
+            frame = await self._hub.after(sent)
+            sent = frame.seq
+            if not may_see():
+                await self._socket.close(_FOREIGN, _NO_LONGER_VISIBLE)
                 return
             try:
                 await self._socket.send_bytes(frame.packed())

@@ -1,40 +1,36 @@
-"""Seed groups: runs that differ by their seed only, taken together."""
-
-from dataclasses import asdict
+"""Seed groups: runs that differ only in their seed."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from app.api.shared.dependencies import TheTrainer, describe_all
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.schemas import Run
-from app.runs.groups import GroupPoint, GroupStatistics, group_statistics
+from app.api.shared import Run, TheAccess, TheLab, ToDescribe, refusals
+from app.runs import GroupPoint, GroupStatistics, group_statistics
 
-router = APIRouter(prefix="/groups", tags=["groups"], responses={404: {"model": ErrorAnswer}})
+router = APIRouter(prefix="/groups", tags=["groups"], responses=refusals(404))
 
 
 class Group(BaseModel):
-    """A seed group."""
+    """A seed group with its runs and statistics."""
 
     group_id: str
     env_id: str
     algorithm: str
     runs: list[Run]
     curve: list[GroupPoint]
-    """The interquartile mean of the mean reward over seeds, with a 95 % bootstrap band."""
+    """Interquartile mean over seeds of the mean reward, with a 95 % bootstrap band."""
     statistics: GroupStatistics | None
 
 
 @router.get("/{group_id}")
-async def get(group_id: str, trainer: TheTrainer) -> Group:
-    """Return a group's runs, its curve, and what its runs come to."""
-    members = await trainer.group(group_id)
+async def get(group_id: str, lab: TheLab, access: TheAccess, describe: ToDescribe) -> Group:
+    """Return a group's runs, curve and statistics."""
+    members = await access.group(group_id)
     found = group_statistics([dict(run.latest or {}) for run in members])
     return Group(
         group_id=group_id,
         env_id=members[0].env_id,
         algorithm=members[0].algorithm,
-        runs=await describe_all(members, trainer),
-        curve=list(await trainer.group_curve(members)),
-        statistics=GroupStatistics(**asdict(found)) if found else None,
+        runs=await describe.all(members),
+        curve=list(await lab.runs.group_curve(members)),
+        statistics=found,
     )

@@ -3,33 +3,33 @@
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import Field, StrictStr
 
-from app.api.shared.dependencies import TheTrainer, describe
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.schemas import Run
-from app.sharing.pulling import PullWish
+from app.api.shared import RequestShape, Run, TheAccess, TheLab, ToDescribe, refusals
+from app.sharing import pulling
 
 Short = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 
 
-class PullRequest(BaseModel):
-    """Which public model to load."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class PullRequest(RequestShape):
+    """The public model to load."""
 
     repo_id: Short
     filename: Short | None = None
-    """Which zip, if the repository has several."""
+    """The zip file, if the repository has several."""
     env_id: Short | None = None
-    """Which environment it plays, if the repository doesn't say."""
+    """The environment of the model, if the repository doesn't name it."""
 
 
 router = APIRouter(prefix="/hub", tags=["artifacts"])
 
 
-@router.post("/pull", status_code=201, responses={409: {"model": ErrorAnswer}})
-async def pull(request: PullRequest, trainer: TheTrainer) -> Run:
-    """Make a run of a public model of Stable-Baselines3 that can be evaluated."""
-    wish = PullWish(**request.model_dump())
-    return await describe(await trainer.sharing.pull(wish), trainer)
+@router.post("/pull", status_code=201, responses=refusals(409))
+async def pull(request: PullRequest, lab: TheLab, access: TheAccess, describe: ToDescribe) -> Run:
+    """Create a run from a public Stable-Baselines3 model, to evaluate it."""
+    pull_request = pulling.PullRequest(**request.model_dump())
+    run = await lab.sharing.pulls.pull(
+        pull_request, await access.allow_import("a model of the Hub")
+    )
+    await access.note("run_imported", run, repo_id=request.repo_id)
+    return await describe(run)

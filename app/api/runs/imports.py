@@ -1,10 +1,8 @@
-"""Bring a run in from another lab."""
+"""Import a run from another lab."""
 
 from fastapi import APIRouter, Request
 
-from app.api.shared.dependencies import TheTrainer, describe
-from app.api.shared.errors import ErrorAnswer
-from app.api.shared.schemas import Run
+from app.api.shared import Run, TheAccess, TheLab, ToDescribe, refusals
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _BODY = {
@@ -21,8 +19,11 @@ router = APIRouter(prefix="/runs", tags=["artifacts"])
     "/import",
     status_code=201,
     openapi_extra=_BODY,
-    responses={408: {"model": ErrorAnswer}, 409: {"model": ErrorAnswer}},
+    responses=refusals(408, 409),
 )
-async def import_run(request: Request, trainer: TheTrainer) -> Run:
-    """Make a run of a bundle (the body as it is, at most 512 MiB); a bad one leaves nothing."""
-    return await describe(await trainer.sharing.take_in(request.stream()), trainer)
+async def import_run(request: Request, lab: TheLab, access: TheAccess, describe: ToDescribe) -> Run:
+    """Create a run from a bundle (the raw body, at most 512 MiB); an invalid one has no effect."""
+    allowance = await access.allow_import("a bundle")
+    run = await lab.sharing.imports.import_bundle(request.stream(), allowance)
+    await access.note("run_imported", run)
+    return await describe(run)

@@ -1,47 +1,39 @@
-"""Publish a run on the Hugging Face Hub, and follow how that goes."""
+"""Publish a run on the Hugging Face Hub, and follow the upload."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, Field, StrictBool, StrictStr
 
-from app.accounts.errors import UnknownThingError
-from app.api.shared.dependencies import TheTrainer
-from app.api.shared.errors import ErrorAnswer
+from app.accounts import UnknownThingError
+from app.api.shared import RequestShape, Shape, TheAccess, TheLab, TheRun, refusals
 from app.sharing import publishing
-from app.sharing.publishing import PublicationStatus, Wish
-
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    404: {"model": ErrorAnswer},
-    409: {"model": ErrorAnswer},
-}
+from app.sharing.publishing import PublicationStatus
 
 RepoId = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 
 
-class PublishRequest(BaseModel):
-    """Where a run is to be published."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class PublishRequest(RequestShape):
+    """Where and how to publish a run."""
 
     repo_id: RepoId
     """`name`, or `owner/name`."""
     token: Annotated[StrictStr, Field(max_length=500)] | None = None
-    """Of Hugging Face, with write access; without one that of the profile is used."""
+    """Hugging Face token with write access; null: the one of the profile."""
     private: StrictBool = True
     update: StrictBool = False
-    """Whether a repository that exists may get a new version."""
+    """Whether an existing repository may be updated."""
     message: Annotated[StrictStr, Field(max_length=200)] | None = None
-    """What the new version is called."""
+    """Commit message of the upload."""
 
-    def wish(self) -> Wish:
-        """Return it as the lab takes it, without the token."""
-        return Wish(**self.model_dump(exclude={"token"}))
+    def options(self) -> publishing.PublishRequest:
+        """Convert to a request to the publishing service, without the token."""
+        return publishing.PublishRequest(**self.model_dump(exclude={"token"}))
 
 
-class Publication(BaseModel):
-    """How the last upload of a run goes or went."""
+class Publication(Shape):
+    """State of the last upload of a run."""
 
     repo_id: str
     private: bool
@@ -50,15 +42,10 @@ class Publication(BaseModel):
     step: str | None
     url: str | None
     code: str | None
-    """Why it failed, for programs: `wrong_token`, `no_rights`, `exists`, `no_network` ..."""
+    """Error code: `wrong_token`, `no_rights`, `exists`, `no_network` ..."""
     error: str | None
     started_at: datetime
     finished_at: datetime | None
-
-    @classmethod
-    def of(cls, found: publishing.Publication) -> "Publication":
-        """Describe an upload."""
-        return cls(**{name: getattr(found, name) for name in cls.model_fields})
 
 
 class PreviewedFile(BaseModel):
@@ -66,31 +53,38 @@ class PreviewedFile(BaseModel):
 
     name: str
     size: int | None
-    """null: it is made on the way."""
+    """null: it is created during the upload."""
 
 
 class Preview(BaseModel):
-    """What would be uploaded."""
+    """The model card and files that would be uploaded."""
 
     card: str
-    """The model card, with what the Hub reads on top."""
+    """The model card, including the metadata block for the Hub."""
     files: list[PreviewedFile]
 
 
-router = APIRouter(prefix="/runs/{run_id}/publish", tags=["artifacts"], responses=_ERRORS)
+router = APIRouter(
+    prefix="/runs/{run_id}/publish", tags=["artifacts"], responses=refusals(404, 409)
+)
 
 
 @router.post("", status_code=202)
-async def publish(run_id: str, request: PublishRequest, trainer: TheTrainer) -> Publication:
-    """Upload model, scaling, config, results and video; ask again to see how far it is."""
-    begun = await trainer.sharing.publish(run_id, request.wish(), request.token)
+async def publish(
+    run_id: str, request: PublishRequest, lab: TheLab, access: TheAccess
+) -> Publication:
+    """Upload model, normalization, config, results and video; poll for progress."""
+    run = await access.changeable(run_id, "run_published")
+    token = request.token or access.saved_token()
+    begun = await lab.sharing.publishing.start(run, request.options(), token)
+    await access.note("run_published", run, repo_id=begun.repo_id)
     return Publication.of(begun)
 
 
 @router.get("")
-async def progress(run_id: str, trainer: TheTrainer) -> Publication:
-    """Say how the last upload goes or went."""
-    found = await trainer.sharing.publication(run_id)
+async def progress(run: TheRun, lab: TheLab) -> Publication:
+    """Return the state of the last upload."""
+    found = await lab.sharing.publishing.get(run)
     if found is None:
         raise UnknownThingError("The run was not published yet.")
     return Publication.of(found)
@@ -98,9 +92,11 @@ async def progress(run_id: str, trainer: TheTrainer) -> Publication:
 
 @router.get("/preview")
 async def preview(
-    run_id: str, trainer: TheTrainer, repo_id: Annotated[str, Query(max_length=200)] = "me/model"
+    run: TheRun, lab: TheLab, repo_id: Annotated[str, Query(max_length=200)] = "me/model"
 ) -> Preview:
     """Return the model card and the files as they would be uploaded."""
-    parcel, sizes = await trainer.sharing.preview(run_id, Wish(repo_id=repo_id))
+    upload, sizes = await lab.sharing.publishing.preview(
+        run, publishing.PublishRequest(repo_id=repo_id)
+    )
     files = [PreviewedFile(name=name, size=size) for name, size in sizes.items()]
-    return Preview(card=parcel.card, files=files)
+    return Preview(card=upload.card, files=files)

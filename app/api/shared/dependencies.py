@@ -1,22 +1,23 @@
-"""What every route may ask for."""
+"""Dependencies of routes: the lab, the principal, access to runs, descriptions of runs."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from app.access.run_access import RunAccess
-from app.accounts.errors import AccountsOffError, NotSignedInError
-from app.accounts.users.accounts import Accounts
-from app.accounts.visitors import Visitor
-from app.api.shared.schemas import Run
+from app.access import Access
+from app.accounts import AccountsOffError, NotSignedInError, Principal
+from app.accounts.users import Accounts
+from app.api.shared.schemas import Run, artifacts_of
 from app.lab import Lab
-from storage.records.runs import RunRecord
+from app.run_config import readable_config
+from storage.files import RunFolder
+from storage.records import ChangeableRun, RunRecord, VisibleRun
 
-LARGEST = 2**53
-"""No line and no event has a larger number."""
+MAX_COUNTER = 2**53
+"""Upper bound of the numbers of lines and events."""
 
 
 def _lab(connection: HTTPConnection) -> Lab:
@@ -24,18 +25,18 @@ def _lab(connection: HTTPConnection) -> Lab:
     return lab
 
 
-def _visitor(connection: HTTPConnection) -> Visitor:
-    visitor: Visitor | None = connection.scope.get("state", {}).get("visitor")
-    if visitor is None:
+def _principal(connection: HTTPConnection) -> Principal:
+    principal: Principal | None = connection.scope.get("state", {}).get("principal")
+    if principal is None:
         raise NotSignedInError
-    visitor.check()
-    return visitor
+    principal.check()
+    return principal
 
 
-async def _trainer(connection: HTTPConnection) -> RunAccess:
+async def _access(connection: HTTPConnection) -> Access:
     lab = _lab(connection)
     await lab.opened()
-    return lab.trainer_for(_visitor(connection))
+    return lab.access_for(_principal(connection))
 
 
 def _accounts(connection: HTTPConnection) -> Accounts:
@@ -46,29 +47,71 @@ def _accounts(connection: HTTPConnection) -> Accounts:
 
 
 TheLab = Annotated[Lab, Depends(_lab)]
-TheTrainer = Annotated[RunAccess, Depends(_trainer)]
-"""Everything about runs, as far as the one who asks may."""
-TheVisitor = Annotated[Visitor, Depends(_visitor)]
+ThePrincipal = Annotated[Principal, Depends(_principal)]
 TheAccounts = Annotated[Accounts, Depends(_accounts)]
+TheAccess = Annotated[Access, Depends(_access)]
+"""Access of the request's principal to runs."""
 
 
-async def describe(run: RunRecord, trainer: RunAccess) -> Run:
-    """Return a run as the API answers it, with the files it has right now."""
-    return (await describe_all([run], trainer))[0]
+async def _visible(run_id: str, access: TheAccess) -> VisibleRun:
+    return await access.visible(run_id)
 
 
-async def describe_all(runs: Sequence[RunRecord], trainer: RunAccess) -> list[Run]:
-    """Return several runs, looking at the files of all of them in one go."""
+TheRun = Annotated[VisibleRun, Depends(_visible)]
+"""The run of the path, which the principal may see."""
 
-    def look() -> list[Run]:
-        return [
-            Run.of(
-                run,
-                trainer.folder(run.id).artifacts(),
-                owner=trainer.owner_of(run),
-                shared_with=trainer.readers_of(run),
-            )
-            for run in runs
-        ]
 
-    return await asyncio.to_thread(look)
+def changing(action: str, *, trains: bool = False) -> Any:  # noqa: ANN401 - as `Depends` returns
+    """Depend on a run to change; `action` is logged when the route has succeeded.
+
+    Routes with a body call `access` themselves: an invalid body is refused first.
+    """
+
+    async def checked(run_id: str, access: TheAccess) -> AsyncIterator[ChangeableRun]:
+        async with access.changing(run_id, action, trains=trains) as run:
+            yield run
+
+    return Depends(checked, scope="function")
+
+
+def evaluable(*, uses_disk: bool = False) -> Any:  # noqa: ANN401 - as `Depends` returns
+    """Depend on a run whose evaluations may be changed."""
+
+    async def checked(run_id: str, access: TheAccess) -> ChangeableRun:
+        return await access.evaluable(run_id, uses_disk=uses_disk)
+
+    return Depends(checked)
+
+
+class Describe:
+    """Describes runs as the API answers them, with their current files."""
+
+    def __init__(self, lab: TheLab, access: TheAccess) -> None:
+        self._runs = lab.runs
+        self._access = access
+
+    async def __call__(self, run: RunRecord) -> Run:
+        """Describe one run that was just read."""
+        return (await self.all([run]))[0]
+
+    async def all(self, runs: Sequence[RunRecord]) -> list[Run]:
+        """Describe several runs, reading all of their folders in one call on a thread."""
+        folders = [self._runs.folder(self._access.see(run)) for run in runs]
+
+        def describe() -> list[Run]:
+            return [self._shape(*pair) for pair in zip(runs, folders, strict=True)]
+
+        return await asyncio.to_thread(describe)
+
+    def _shape(self, run: RunRecord, folder: RunFolder) -> Run:
+        config = readable_config(run)
+        return Run.of(
+            run,
+            engine=config.engine_used if config else "sb3",
+            owner=self._access.readers.owner_of(run),
+            shared_with=self._access.readers.shared_with(run),
+            artifacts=artifacts_of(run.id, folder.artifacts()),
+        )
+
+
+ToDescribe = Annotated[Describe, Depends()]

@@ -1,4 +1,4 @@
-"""Readable API documentation, from files of our own server."""
+"""API documentation (Swagger UI), served from our own files."""
 
 from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html

@@ -1,4 +1,4 @@
-"""One shape for everything that can't be done."""
+"""Error answers of the API, all in one format."""
 
 import logging
 from http import HTTPStatus
@@ -10,19 +10,19 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from app.accounts.errors import HiddenError
-from app.core.errors import InputError, explain
+from app.accounts import HiddenError
+from app.core import InputError, input_error
 from app.web.early_responses import close_reason
-from storage.errors import LabError, RunNotFoundError
+from storage import LabError, RunNotFoundError
 
 _INVALID = 4422
-"""Closes a WebSocket that was asked for with a value that is not possible."""
+"""Close code of a WebSocket that was requested with an invalid value."""
 
 _log = logging.getLogger(__name__)
 
 
 class ErrorBody(BaseModel):
-    """What was wrong, for programs (code, field) and for people (message)."""
+    """The error, for programs (code, field) and for users (message)."""
 
     code: str
     message: str
@@ -30,26 +30,31 @@ class ErrorBody(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """The body of every answer that is not a success."""
+    """The body of every error answer."""
 
     error: ErrorBody
 
 
-EVERYWHERE: dict[int | str, dict[str, Any]] = {
+COMMON_RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The request can't be read"},
-    401: {"model": ErrorAnswer, "description": "Nobody is signed in"},
-    403: {"model": ErrorAnswer, "description": "A foreign page or host asks, or it is not yours"},
+    401: {"model": ErrorAnswer, "description": "Not signed in"},
+    403: {"model": ErrorAnswer, "description": "Not allowed, or sent by another site or host"},
     413: {"model": ErrorAnswer, "description": "The body is too large"},
     415: {"model": ErrorAnswer, "description": "The body is not sent as JSON"},
-    422: {"model": ErrorAnswer, "description": "A value is not possible; `field` says which"},
-    429: {"model": ErrorAnswer, "description": "Too many; `Retry-After` says when to try again"},
-    503: {"model": ErrorAnswer, "description": "Not now: no worker, or the database is locked"},
+    422: {"model": ErrorAnswer, "description": "A value is invalid; `field` names it"},
+    429: {"model": ErrorAnswer, "description": "Too many requests; retry after `Retry-After`"},
+    503: {"model": ErrorAnswer, "description": "No worker is available, or the database is locked"},
 }
-"""What any request may be answered."""
+"""Errors that any route may answer with."""
 
 
-class NotThereError(LabError):
-    """An address names something that doesn't exist; what would be wrong input elsewhere."""
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Document the statuses with which a route may refuse a request."""
+    return {status: {"model": ErrorAnswer} for status in statuses}
+
+
+class PathNotFoundError(LabError):
+    """A path names something that doesn't exist: an `InputError` answered with 404."""
 
     status = HTTPStatus.NOT_FOUND
 
@@ -59,25 +64,25 @@ class NotThereError(LabError):
 
 
 def error_answer(status: int, code: str, message: str, field: str | None = None) -> JSONResponse:
-    """Return an error in the shape that all of them have."""
+    """Return an answer with an error."""
     field = None if field is None else _printable(field)
     body = ErrorAnswer(error=ErrorBody(code=code, message=_printable(message), field=field))
     return JSONResponse(body.model_dump(), status_code=status)
 
 
 def _printable(text: str) -> str:
-    """Replace half characters, which JSON may carry and UTF-8 can't."""
+    """Replace unpaired surrogates, which JSON may contain but UTF-8 can't encode."""
     return text.encode("utf-8", "replace").decode()
 
 
-async def refuse_socket(socket: WebSocket, code: int, why: str) -> None:
-    """Close a WebSocket with the reason, after opening it: else a browser hears neither."""
+async def refuse_socket(socket: WebSocket, code: int, reason: str) -> None:
+    """Accept and close a WebSocket: a browser only sees code and reason of an open one."""
     await socket.accept()
-    await socket.close(code, close_reason(why))
+    await socket.close(code, close_reason(reason))
 
 
 def add_error_handlers(api: FastAPI) -> None:
-    """Turn exceptions into answers."""
+    """Register the handlers that convert exceptions to answers."""
     api.add_exception_handler(RequestValidationError, _malformed_or_invalid)
     api.add_exception_handler(WebSocketRequestValidationError, _invalid_socket)
     api.add_exception_handler(LabError, _refused)
@@ -100,12 +105,12 @@ async def _malformed_or_invalid(request: Request, error: Exception) -> JSONRespo
 
 
 async def _hidden_run(request: Request) -> LabError | None:
-    """Say that there is no such run where one may not be seen, before its body is judged."""
-    run_id, visitor = request.path_params.get("run_id"), request.scope["state"].get("visitor")
-    if run_id is None or visitor is None:
+    """Return the error if the run of the path can't be seen: it precedes errors of the body."""
+    run_id, principal = request.path_params.get("run_id"), request.scope["state"].get("principal")
+    if run_id is None or principal is None:
         return None
     try:
-        await request.app.state.lab.trainer_for(visitor).get(run_id)
+        await request.app.state.lab.access_for(principal).visible(run_id)
     except (RunNotFoundError, HiddenError) as error:
         return error
     return None
@@ -117,10 +122,10 @@ async def _invalid_socket(socket: WebSocket, error: Exception) -> None:
 
 
 def _explained(problem: dict[str, Any]) -> InputError:
-    """Return the first problem of a request as a sentence with its field."""
+    """Convert a pydantic error of a request to an `InputError`."""
     where, *path = problem["loc"]
     problem["loc"] = path or [where]
-    return explain([problem])
+    return input_error([problem])
 
 
 def _is_json(request: Request) -> bool:
@@ -148,11 +153,11 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         405: f"{request.method} is not possible here.",
     }.get(error.status_code, f"{error.detail or phrase}.")
     answer = error_answer(error.status_code, phrase.lower().replace(" ", "_"), message)
-    # A wrong method is told which ones there are.
+    # Keeps, for example, the Allow header of 405.
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return error_answer(500, "internal", "Something went wrong on the server; its log says what.")
+    return error_answer(500, "internal", "Internal server error; see the server's log.")

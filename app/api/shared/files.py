@@ -1,4 +1,4 @@
-"""Answers with a file, whole or in part."""
+"""File answers with support for `Range`."""
 
 import asyncio
 import re
@@ -13,27 +13,27 @@ from app.api.shared.errors import ErrorAnswer, error_answer
 _ONE_RANGE = re.compile(rb"bytes=(?:([0-9]{1,15})-([0-9]{0,15})|-([0-9]{1,15}))")
 
 RANGE_ANSWERS: dict[int | str, dict[str, Any]] = {
-    206: {"description": "The part that `Range` names"},
+    206: {"description": "The part named by `Range`"},
     416: {"model": ErrorAnswer, "description": "The file has no such part"},
 }
 VIDEO_ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"video/mp4": {}}, "description": "The whole file"},
-    206: {"content": {"video/mp4": {}}, "description": "The part that `Range` names"},
-    410: {"model": ErrorAnswer, "description": "Newer videos took its place"},
+    200: {"content": {"video/mp4": {}}, "description": "The complete file"},
+    206: {"content": {"video/mp4": {}}, "description": "The part named by `Range`"},
+    410: {"model": ErrorAnswer, "description": "Removed in favor of newer videos"},
     416: RANGE_ANSWERS[416],
 }
 
 
 class RangedFile(FileResponse):
-    """A file, or the one part that `Range` names.
+    """A file, or the single part named by `Range`.
 
-    A header that names several parts, or none that can be read, is ignored, as HTTP allows.
+    A header that names several parts, or is malformed, is ignored, as HTTP allows.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what was asked for."""
-        asked = dict(scope["headers"]).get(b"range", b"")
-        if (parts := _ONE_RANGE.fullmatch(asked)) is None or _is_backwards(parts):
+        """Send the file or the requested part."""
+        requested = dict(scope["headers"]).get(b"range", b"")
+        if (parts := _ONE_RANGE.fullmatch(requested)) is None or _is_backwards(parts):
             headers = [header for header in scope["headers"] if header[0] != b"range"]
             await super().__call__({**scope, "headers": headers}, receive, send)
             return

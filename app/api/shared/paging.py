@@ -1,21 +1,20 @@
-"""Parts of lists that come whole from memory: `limit` and `cursor` as every list takes them."""
+"""Paging of lists that are complete in memory, with `limit` and `cursor` like all lists."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.api.shared.schemas import Listing
-from storage.errors import BadCursorError
+from app.api.shared.shapes import RequestShape
+from storage import BadCursorError
 
 T = TypeVar("T")
 
 
-class ShortListQuery(BaseModel):
-    """Which part of a list is asked for; short ones come whole unless told otherwise."""
-
-    model_config = ConfigDict(extra="forbid")
+class ShortListQuery(RequestShape):
+    """The requested part of a short list; by default all of it."""
 
     limit: int = Field(default=500, ge=1, le=500)
     cursor: str | None = Field(default=None, max_length=40)
@@ -25,10 +24,10 @@ TheShortPage = Annotated[ShortListQuery, Query()]
 
 
 def part_of(items: Sequence[T], page: ShortListQuery) -> Listing[T]:
-    """Return the part of a list that is asked for; a cursor is the place where it goes on.
+    """Return the requested part of a list; the cursor is the index where it starts.
 
     Raises:
-        BadCursorError: if the list has no such place.
+        BadCursorError: if the list has no such index.
     """
     begin = 0
     if page.cursor is not None:

@@ -1,7 +1,7 @@
-"""Environments that people write here: checked in a worker, kept in versions, played like others.
+"""Custom environments: checked in a worker, stored in versions, used like any other.
 
-Their code is never run in this process. It travels with every job that needs it, and each run
-keeps a copy of the version that it uses.
+Their code never runs in this process. It is sent with every job that needs it, and each run has
+a copy of the version that it uses.
 """
 
 import asyncio
@@ -14,58 +14,61 @@ from http import HTTPStatus
 
 import msgspec
 
-from app.accounts.access.code_policy import CodePolicy
-from app.accounts.errors import AccessError, ForbiddenError, UnknownThingError
-from app.accounts.limits.attempts import Attempts
-from app.accounts.visitors import Visitor
-from app.catalog.environments.catalogue import CUSTOM, remember
-from app.catalog.environments.spec import EnvSpec
-from app.core.errors import InputError
+from app.accounts import AccessError, ForbiddenError, Principal, UnknownThingError
+from app.accounts.access import CodePolicy
+from app.accounts.limits import Attempts
+from app.catalog.environments import CUSTOM_PREFIX, EnvSpec, register_environment
+from app.core import InputError
 from app.core.events import Event
-from app.discovery.environment_finder import EnvironmentFinder, spec_of
-from app.protocol import commands, messages
-from app.protocol.user_code import UserCodeError
-from app.workers.errors import JobError, JobFailedError, NoWorkerError, TooLongError
-from app.workers.pool import LARGEST_PICTURE, WorkerPool
-from storage.files.lab_folder import LabFolder
-from storage.records.runs import Visibility
+from app.discovery import spec_of
+from app.protocol import UserCodeError, commands, messages
+from app.workers import (
+    MAX_IMAGE_BYTES,
+    JobError,
+    JobFailedError,
+    NoWorkerError,
+    TooLongError,
+    WorkerPool,
+)
+from storage.files import LabFolder
+from storage.records import Visibility
 
-LONGEST_CODE = 64 << 10
-"""How many characters the file of an environment may have."""
+MAX_ENVIRONMENT_CODE = 64 << 10
+"""The maximum length of the code of an environment, in characters."""
 
 _NAMES = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
-_ENDS_LIKE_A_VERSION = re.compile(r"-v[0-9]+$", re.ASCII)
-_LONGEST_NAME = 40
-_MOST_VERSIONS = 200
-_MOST_OF_ONE = 100
+_VERSION_SUFFIX = re.compile(r"-v[0-9]+$", re.ASCII)
+_MAX_NAME_LENGTH = 40
+_MAX_VERSIONS = 200
+_MAX_PER_USER = 100
 _WITHIN_S = 90.0
 
 _log = logging.getLogger(__name__)
 
 
-class NotNowError(AccessError):
-    """There is no worker to check it."""
+class CheckUnavailableError(AccessError):
+    """No worker is available for the check."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"
 
 
-class SpoiltEnvironmentError(InputError):
-    """An environment can't be kept, because its check found an error."""
+class InvalidEnvironmentError(InputError):
+    """An environment can't be saved, because its check found an error."""
 
     code = "invalid_code"
 
     def __init__(self, findings: Sequence[messages.Finding]) -> None:
-        super().__init__(_worst(findings).message, field="code")
+        super().__init__(_first_error(findings).message, field="code")
         self.findings = findings
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """One state of an environment; it never changes."""
+    """An immutable version of an environment."""
 
     number: int
     code: str
-    """Empty once it was deleted; runs that used it keep a copy."""
+    """Empty if deleted; runs that used it have a copy."""
     created_at: datetime
     described: messages.Described
     findings: tuple[messages.Finding, ...]
@@ -73,7 +76,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CustomEnvironment(msgspec.Struct, frozen=True, kw_only=True):
-    """An environment that somebody wrote, oldest version first."""
+    """A custom environment with its versions, oldest first."""
 
     name: str
     owner: str | None
@@ -81,238 +84,235 @@ class CustomEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     versions: tuple[Version, ...]
 
     @property
+    def shared_with(self) -> tuple[str, ...]:
+        """Always empty: an environment is shared with everyone or with no one."""
+        return ()
+
+    @property
     def newest(self) -> Version:
-        """The version that is offered."""
+        """The version offered for new runs."""
         return self.versions[-1]
 
     @property
-    def is_there(self) -> bool:
-        """Whether it wasn't deleted."""
+    def exists(self) -> bool:
+        """Whether it has not been deleted."""
         return bool(self.newest.code)
 
     def id_of(self, version: Version) -> str:
-        """Return the id that runs know a version by."""
-        return f"{CUSTOM}{self.name}-v{version.number}"
+        """Return the environment id of a version."""
+        return f"{CUSTOM_PREFIX}{self.name}-v{version.number}"
 
 
 class CustomEnvironments:
-    """Keeps them, and knows who may see and change which."""
+    """Checks, stores and shares custom environments."""
 
     def __init__(
         self,
         folder: LabFolder,
         pool: WorkerPool,
         code: CodePolicy,
-        environments: EnvironmentFinder,
     ) -> None:
         self.changed = Event[[]]()
-        """There is another one, another version, or one less."""
+        """Emitted when an environment or a version was added, changed or deleted."""
         self._folder = folder
         self._pool = pool
         self._code = code
         self._known: dict[str, CustomEnvironment] = {}
         self._attempts = Attempts(30, within_s=60)
         self._one_at_a_time = asyncio.Lock()
-        environments.check_sees = self.check_sees
 
     async def open(self) -> None:
-        """Read what was written before the server was started."""
+        """Read the stored environments."""
         found = await asyncio.to_thread(self._folder.read_custom_environments)
         for name, content in found.items():
             try:
-                self._put(msgspec.json.decode(content, type=CustomEnvironment))
+                self._remember(msgspec.json.decode(content, type=CustomEnvironment))
             except msgspec.MsgspecError as error:
                 _log.warning("The environment %s can't be read: %s", ascii(name), error)
 
-    def list(self, visitor: Visitor) -> Sequence[CustomEnvironment]:
-        """Return those that a visitor may see, by name."""
-        visitor.check()
-        seen = (one for one in self._known.values() if one.is_there and _sees(visitor, one))
-        return sorted(seen, key=lambda one: one.name)
+    def list(self, principal: Principal) -> Sequence[CustomEnvironment]:
+        """Return the environments that a principal may see, sorted by name."""
+        principal.check()
+        visible = (one for one in self._known.values() if one.exists and principal.sees(one))
+        return sorted(visible, key=lambda one: one.name)
 
-    def specs(self, visitor: Visitor) -> Sequence[EnvSpec]:
-        """Return the newest version of each, as the catalogue has environments."""
-        return [_spec(one, one.newest) for one in self.list(visitor)]
+    def specs(self, principal: Principal) -> Sequence[EnvSpec]:
+        """Return the descriptions of the newest versions, as in the catalogue."""
+        return [_spec(one, one.newest) for one in self.list(principal)]
 
-    def get(self, visitor: Visitor, name: str) -> CustomEnvironment:
-        """Return one that a visitor may see.
+    def get(self, principal: Principal, name: str) -> CustomEnvironment:
+        """Return an environment.
 
         Raises:
-            UnknownThingError: if there is none, or none for them.
+            UnknownThingError: if it does not exist, or the principal may not see it.
         """
-        visitor.check()
+        principal.check()
         found = self._known.get(name)
-        if found is None or not found.is_there or not _sees(visitor, found):
-            raise UnknownThingError(f"There is no environment {name[:80]!r} of your own here.")
+        if found is None or not found.exists or not principal.sees(found):
+            raise UnknownThingError(f"You have no environment {name[:80]!r}.")
         return found
 
-    def changes(self, visitor: Visitor, one: CustomEnvironment) -> bool:
-        """Whether a visitor may change it."""
-        is_own = visitor.is_admin or (visitor.person is not None and one.owner == visitor.person.id)
-        return is_own and visitor.may_work
-
     def owner_of(self, env_id: str) -> str | None:
-        """Return who wrote an environment, as far as that is known."""
-        found = self._known.get(env_id.removeprefix(CUSTOM).rpartition("-v")[0])
+        """Return the id of the owner of an environment, if known."""
+        found = self._known.get(env_id.removeprefix(CUSTOM_PREFIX).rpartition("-v")[0])
         return found.owner if found is not None else None
 
-    def check_sees(self, visitor: Visitor, env_id: str) -> None:
-        """Make sure that a visitor may use an environment, if it is one of these.
+    def check_sees(self, principal: Principal, env_id: str) -> None:
+        """Check that a principal may use a custom environment; ignore all others.
 
         Raises:
-            InputError: if they may not, or it isn't there any more.
+            InputError: if they may not, or it does not exist.
         """
-        name, _, number = env_id.removeprefix(CUSTOM).rpartition("-v")
-        if not env_id.startswith(CUSTOM):
+        name, _, number = env_id.removeprefix(CUSTOM_PREFIX).rpartition("-v")
+        if not env_id.startswith(CUSTOM_PREFIX):
             return
         found = self._known.get(name)
         versions = {str(version.number): version for version in found.versions} if found else {}
-        if found is None or number not in versions or not _sees(visitor, found):
+        if found is None or number not in versions or not principal.sees(found):
             raise InputError(
                 f"There is no environment {env_id[:80]!r}, or it isn't shared with you.",
                 field="env_id",
             )
 
-    async def check(self, visitor: Visitor, code: str) -> messages.Inspected:
-        """Try an environment in a locked worker, and say what was found.
+    async def check(self, principal: Principal, code: str) -> messages.Inspected:
+        """Check the code of an environment in a sandboxed worker.
 
         Raises:
-            AccessError: if the visitor may not give code, or there is no worker for it.
+            AccessError: if the principal may not submit code, or no worker is available.
         """
-        found, _ = await self._inspect(visitor, code)
-        return found
+        inspected, _ = await self._inspect(principal, code)
+        return inspected
 
-    async def create(self, visitor: Visitor, name: str, code: str) -> CustomEnvironment:
-        """Keep a new environment; its first version is private.
+    async def create(self, principal: Principal, name: str, code: str) -> CustomEnvironment:
+        """Store a new environment, visible only to its owner.
 
         Raises:
-            AccessError: if the visitor may not give code.
-            InputError: if the name or the code can't be used.
+            AccessError: if the principal may not submit code.
+            InputError: if the name or the code is not allowed.
         """
-        visitor.check_works()
+        principal.check_works()
         _check_name(name)
         self._check_free(name)
-        owner = None if visitor.person is None else visitor.person.id
-        if sum(one.owner == owner for one in self._known.values()) >= _MOST_OF_ONE:
-            raise InputError(f"You have {_MOST_OF_ONE} environments. Delete one first.")
-        found, picture = await self._inspect(visitor, code)
+        if sum(one.owner == principal.id for one in self._known.values()) >= _MAX_PER_USER:
+            raise InputError(f"You have {_MAX_PER_USER} environments. Delete one first.")
+        inspected, preview = await self._inspect(principal, code)
         async with self._one_at_a_time:
             self._check_free(name)
-            gone = self._known[name].versions if name in self._known else ()
-            wanted = CustomEnvironment(
-                name=name, owner=owner, visibility=Visibility.PRIVATE, versions=gone
+            deleted = self._known[name].versions if name in self._known else ()
+            empty = CustomEnvironment(
+                name=name, owner=principal.id, visibility=Visibility.PRIVATE, versions=deleted
             )
-            return await self._add(wanted, code, found, picture)
+            return await self._add(empty, code, inspected, preview)
 
-    async def add_version(self, visitor: Visitor, name: str, code: str) -> CustomEnvironment:
-        """Keep another version; runs of earlier ones stay as they are.
+    async def add_version(self, principal: Principal, name: str, code: str) -> CustomEnvironment:
+        """Store a new version; runs with earlier ones are not affected.
 
         Raises:
-            AccessError: if the visitor may not.
-            InputError: if the code can't be used.
+            AccessError: if the principal may not change it.
+            InputError: if the code is not allowed.
         """
-        self._changeable(visitor, name)
-        found, picture = await self._inspect(visitor, code)
+        self._changeable(principal, name)
+        inspected, preview = await self._inspect(principal, code)
         async with self._one_at_a_time:
-            before = self._changeable(visitor, name)
+            before = self._changeable(principal, name)
             if before.newest.code == code:
                 return before
-            if len(before.versions) >= _MOST_VERSIONS:
-                raise InputError(f"{name} has {_MOST_VERSIONS} versions. Begin another one.")
-            return await self._add(before, code, found, picture)
+            if len(before.versions) >= _MAX_VERSIONS:
+                raise InputError(
+                    f"{name} has {_MAX_VERSIONS} versions. Create another environment."
+                )
+            return await self._add(before, code, inspected, preview)
 
-    async def share(self, visitor: Visitor, name: str, visibility: Visibility) -> CustomEnvironment:
-        """Let everybody use it, or nobody else."""
+    async def share(
+        self, principal: Principal, name: str, visibility: Visibility
+    ) -> CustomEnvironment:
+        """Change who may use it: everyone, or only the owner."""
         async with self._one_at_a_time:
-            before = self._changeable(visitor, name)
-            return await self._keep(msgspec.structs.replace(before, visibility=visibility))
+            before = self._changeable(principal, name)
+            return await self._save(msgspec.structs.replace(before, visibility=visibility))
 
-    async def delete(self, visitor: Visitor, name: str) -> None:
-        """Take it out of the catalogue; runs keep their copies, and its numbers aren't reused."""
+    async def delete(self, principal: Principal, name: str) -> None:
+        """Delete the code of all versions; runs keep copies, version numbers aren't reused."""
         async with self._one_at_a_time:
-            before = self._changeable(visitor, name)
-            gone = tuple(msgspec.structs.replace(one, code="") for one in before.versions)
-            await self._keep(msgspec.structs.replace(before, versions=gone))
+            before = self._changeable(principal, name)
+            emptied = tuple(msgspec.structs.replace(one, code="") for one in before.versions)
+            await self._save(msgspec.structs.replace(before, versions=emptied))
 
-    def _changeable(self, visitor: Visitor, name: str) -> CustomEnvironment:
-        found = self.get(visitor, name)
-        visitor.check_works()
-        if not self.changes(visitor, found):
+    def _changeable(self, principal: Principal, name: str) -> CustomEnvironment:
+        found = self.get(principal, name)
+        principal.check_works()
+        if not principal.changes(found):
             raise ForbiddenError(f"{name} is not yours. Only its owner may change it.")
         return found
 
     def _check_free(self, name: str) -> None:
-        if name in self._known and self._known[name].is_there:
+        if name in self._known and self._known[name].exists:
             raise InputError(
                 f"There is an environment {name!r} already. Choose another name.", field="name"
             )
 
     async def _inspect(
-        self, visitor: Visitor, code: str
+        self, principal: Principal, code: str
     ) -> tuple[messages.Inspected, bytes | None]:
-        await self._code.check(visitor, "an environment")
-        if not code.strip() or len(code) > LONGEST_CODE:
-            raise InputError(f"code must have 1 to {LONGEST_CODE:,} characters.", field="code")
-        self._attempts.add(visitor.person.id if visitor.person else "", what="checks")
-        command = commands.Inspect(env_id=f"{CUSTOM}checked-v0", env_code=code)
-        slot = self._pool.side_slots.for_a_test()
+        await self._code.check(principal, "an environment")
+        if not code.strip() or len(code) > MAX_ENVIRONMENT_CODE:
+            raise InputError(
+                f"code must have 1 to {MAX_ENVIRONMENT_CODE:,} characters.", field="code"
+            )
+        self._attempts.add(principal.id, what="checks")
+        command = commands.Inspect(env_id=f"{CUSTOM_PREFIX}checked-v0", env_code=code)
+        slot = self._pool.side_slots.priority_slot()
         try:
             async with self._pool.job(command, slot=slot, within_s=_WITHIN_S) as job:
-                found = await job.answer(messages.Inspected)
-                if not found.has_picture:
-                    return found, None
-                return found, await job.file("preview.png", at_most=LARGEST_PICTURE)
+                inspected = await job.answer(messages.Inspected)
+                if not inspected.has_preview:
+                    return inspected, None
+                return inspected, await job.file("preview.png", at_most=MAX_IMAGE_BYTES)
         except TooLongError as error:
-            return _one_error(f"The check was ended: {error}. Make a step faster."), None
+            return _failed(f"The check was stopped: {error}. Make a step faster."), None
         except UserCodeError as error:
-            return _one_error(f"{error}.", error.line), None
+            return _failed(f"{error}.", error.line), None
         except JobFailedError as error:
-            return _one_error(str(error), error.line), None
+            return _failed(str(error), error.line), None
         except NoWorkerError as error:
-            raise NotNowError(f"There is no worker for the check ({error}).") from error
+            raise CheckUnavailableError(f"There is no worker for the check ({error}).") from error
         except JobError as error:
-            return _one_error(f"The check came to no end: {error}."), None
+            return _failed(f"The check did not finish: {error}."), None
 
     async def _add(
         self,
         before: CustomEnvironment,
         code: str,
-        found: messages.Inspected,
-        picture: bytes | None,
+        inspected: messages.Inspected,
+        preview: bytes | None,
     ) -> CustomEnvironment:
-        if found.described is None:
-            raise SpoiltEnvironmentError(found.findings)
+        if inspected.described is None:
+            raise InvalidEnvironmentError(inspected.findings)
         version = Version(
             number=before.versions[-1].number + 1 if before.versions else 1,
             code=code,
             created_at=datetime.now(UTC),
-            described=found.described,
-            findings=found.findings,
-            steps_per_second=found.steps_per_second,
+            described=inspected.described,
+            findings=inspected.findings,
+            steps_per_second=inspected.steps_per_second,
         )
-        if picture is not None:
+        if preview is not None:
             env_id = before.id_of(version)
-            await asyncio.to_thread(self._folder.save_preview, env_id, picture)
-        kept = msgspec.structs.replace(before, versions=(*before.versions, version))
-        return await self._keep(kept)
+            await asyncio.to_thread(self._folder.save_preview, env_id, preview)
+        extended = msgspec.structs.replace(before, versions=(*before.versions, version))
+        return await self._save(extended)
 
-    async def _keep(self, one: CustomEnvironment) -> CustomEnvironment:
+    async def _save(self, one: CustomEnvironment) -> CustomEnvironment:
         content = msgspec.json.encode(one)
         await asyncio.to_thread(self._folder.save_custom_environment, one.name, content)
-        self._put(one)
+        self._remember(one)
         self.changed.emit()
         return one
 
-    def _put(self, one: CustomEnvironment) -> None:
+    def _remember(self, one: CustomEnvironment) -> None:
         self._known[one.name] = one
         for version in one.versions:
-            remember(_spec(one, version), {})
-
-
-def _sees(visitor: Visitor, one: CustomEnvironment) -> bool:
-    if visitor.is_admin or one.visibility is Visibility.EVERYONE:
-        return True
-    return visitor.person is not None and one.owner == visitor.person.id
+            register_environment(_spec(one, version), {})
 
 
 def _spec(one: CustomEnvironment, version: Version) -> EnvSpec:
@@ -320,29 +320,29 @@ def _spec(one: CustomEnvironment, version: Version) -> EnvSpec:
         spec_of(one.id_of(version), version.described),
         name=f"{one.name} v{version.number}",
         family="written here",
-        description="An environment that was written in this lab.",
+        description="A custom environment of this lab.",
         options=(),
         code=version.code or None,
-        is_gone=not version.code,
+        is_deleted=not version.code,
     )
 
 
 def _check_name(name: str) -> None:
-    is_fine = _NAMES.fullmatch(name) and len(name) <= _LONGEST_NAME
-    if not is_fine or _ENDS_LIKE_A_VERSION.search(name) or name == "check":
+    is_valid = _NAMES.fullmatch(name) and len(name) <= _MAX_NAME_LENGTH
+    if not is_valid or _VERSION_SUFFIX.search(name) or name == "check":
         raise InputError(
-            f"name must be 1 to {_LONGEST_NAME} small letters, digits and single hyphens, begin "
-            "with a letter, and not end like a version (-v1).",
+            f"name must be 1 to {_MAX_NAME_LENGTH} lower-case letters, digits and single hyphens, "
+            "begin with a letter, and not end like a version (-v1).",
             field="name",
         )
 
 
-def _worst(findings: Sequence[messages.Finding]) -> messages.Finding:
+def _first_error(findings: Sequence[messages.Finding]) -> messages.Finding:
     errors = [one for one in findings if one.level == "error"]
     return errors[0] if errors else findings[-1]
 
 
-def _one_error(message: str, line: int | None = None) -> messages.Inspected:
+def _failed(message: str, line: int | None = None) -> messages.Inspected:
     text = message[: messages.MAX_TEXT]
     return messages.Inspected(
         findings=(messages.Finding(check="loading", level="error", message=text, line=line),)

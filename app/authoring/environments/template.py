@@ -1,4 +1,4 @@
-"""What somebody begins with who writes an environment: a small GridWorld, whole in one file."""
+"""The template of a custom environment: a small GridWorld in one file."""
 
 TEMPLATE = '''"""Walk through a grid to the goal, around the walls."""
 
@@ -26,7 +26,7 @@ class Maze(gym.Env):
         self.action_space = spaces.Discrete(len(MOVES))
 
     def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)  # prepares self.np_random: take all chance from there
+        super().reset(seed=seed)  # seeds self.np_random: use it for all random numbers
         self.agent = (0, 0)
         return self.observe(), {}
 
@@ -36,8 +36,8 @@ class Maze(gym.Env):
         inside = 0 <= row < len(MAP) and 0 <= column < len(MAP[0])
         if inside and MAP[row][column] != "#":
             self.agent = (row, column)
-        is_there = MAP[self.agent[0]][self.agent[1]] == "G"
-        return self.observe(), 1.0 if is_there else -0.01, is_there, False, {}
+        at_goal = MAP[self.agent[0]][self.agent[1]] == "G"
+        return self.observe(), 1.0 if at_goal else -0.01, at_goal, False, {}
 
     def observe(self):
         return np.array(self.agent, np.float32) / (len(MAP) - 1)

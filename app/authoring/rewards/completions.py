@@ -1,52 +1,52 @@
-"""What code of a reward may name in an environment: offered while typing, explained on hover."""
+"""Completions for the code of custom rewards, with their explanation on hover."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind, Observed
-from app.code_check.modules import OFFERED
+from app.catalog.environments import ActionKind, EnvSpec, ObservationKind, Observed
+from app.code_check import OFFERED_MODULES
 
-_MOST = 400
+_MAX_COMPONENTS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One name, with what an editor shows beside it."""
+    """A name that an editor completes."""
 
     name: str
     detail: str = ""
-    """A few words: its type, its range."""
+    """Its type or range."""
     about: str = ""
-    """A sentence."""
+    """A sentence that explains it."""
     of: str = ""
-    """What it is a part of: `obs` for what follows `obs.`; empty for names that stand alone."""
+    """Its owner: `obs` for attributes of `obs`; empty for global names."""
     kind: str = "Variable"
-    """Which sign it gets in an editor: Variable, Property, Module ..."""
+    """Its kind, which selects the icon: Variable, Property, Module ..."""
 
 
 def words_of(spec: EnvSpec) -> list[Word]:
-    """Return every name that is worth offering for a reward in this environment."""
+    """Return the completions for a reward in an environment."""
     return [*_arguments(spec), *_components(spec), *_modules()]
 
 
 def _arguments(spec: EnvSpec) -> Iterator[Word]:
-    seen = _observation(spec)
-    yield Word("obs", seen, "What was observed before the action. It can't be written to.")
-    yield Word("action", _action(spec), f"What was done. {_labels(spec)}".strip())
-    yield Word("next_obs", seen, "What was observed after the action. It can't be written to.")
+    observation = _observation(spec)
+    yield Word("obs", observation, "The observation before the action (read-only).")
+    yield Word("action", _action(spec), f"The action. {_labels(spec)}".strip())
+    yield Word("next_obs", observation, "The observation after the action (read-only).")
     yield Word("reward", f"float, {_range(*spec.reward_range)}", "The environment's own reward.")
-    yield Word("terminated", "bool", "Whether the episode ended by itself: at a goal or a failure.")
+    yield Word("terminated", "bool", "Whether the episode terminated: at a goal or a failure.")
     limit = spec.max_episode_steps
     when = f" after {limit:,} steps" if limit else ""
-    yield Word("truncated", "bool", f"Whether the episode was cut off{when}.")
-    yield Word("info", "dict", "What else the environment tells about the step.")
+    yield Word("truncated", "bool", f"Whether the episode was truncated{when}.")
+    yield Word("info", "dict", "Further information about the step.")
 
 
 def _components(spec: EnvSpec) -> Iterator[Word]:
     if spec.observation_kind is not ObservationKind.BOX:
         return
     for owner in ("obs", "next_obs"):
-        for place, component in enumerate(spec.observed[:_MOST]):
+        for place, component in enumerate(spec.observed[:_MAX_COMPONENTS]):
             yield Word(
                 component.attribute,
                 _range(component.low, component.high),
@@ -57,9 +57,9 @@ def _components(spec: EnvSpec) -> Iterator[Word]:
 
 
 def _modules() -> Iterator[Word]:
-    for name, about in OFFERED.items():
+    for name, about in OFFERED_MODULES.items():
         yield Word(name, "module", about, kind="Module")
-    yield Word("np", "module", "What numpy is called after: import numpy as np", kind="Module")
+    yield Word("np", "module", "The name of numpy after: import numpy as np", kind="Module")
 
 
 def _observation(spec: EnvSpec) -> str:
@@ -82,15 +82,15 @@ def _labels(spec: EnvSpec) -> str:
     is_choice = spec.action_kind is ActionKind.DISCRETE
     named = (f"{i} {name}" if is_choice else f"[{i}] {name}" for i, name in _first(spec))
     listed = ", ".join(named)
-    more = " ..." if len(spec.action_labels) > _MOST_LABELS else ""
+    more = " ..." if len(spec.action_labels) > _MAX_LABELS else ""
     return f"{listed[:1].upper()}{listed[1:]}{more}." if listed else ""
 
 
-_MOST_LABELS = 20
+_MAX_LABELS = 20
 
 
 def _first(spec: EnvSpec) -> Iterator[tuple[int, str]]:
-    yield from enumerate(spec.action_labels[:_MOST_LABELS])
+    yield from enumerate(spec.action_labels[:_MAX_LABELS])
 
 
 def _sentence(component: Observed) -> str:
@@ -100,6 +100,6 @@ def _sentence(component: Observed) -> str:
 def _range(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return "unbounded"
-    least = "-∞" if low is None else f"{low:.4g}"
-    most = "∞" if high is None else f"{high:.4g}"
-    return f"{least} to {most}"
+    lower = "-∞" if low is None else f"{low:.4g}"
+    upper = "∞" if high is None else f"{high:.4g}"
+    return f"{lower} to {upper}"

@@ -1,21 +1,19 @@
-"""Run a reward on recorded episodes, in a locked worker that does nothing else and then ends."""
+"""Run a reward on recorded episodes, in a sandboxed worker of its own."""
 
 import re
 
 from app.authoring.rewards.errors import CannotCheckError
 from app.authoring.rewards.recordings import FILE
-from app.catalog.environments.spec import EnvSpec
-from app.code_check.problems import Problem, Severity
-from app.protocol import commands, messages
-from app.protocol.user_code import REWARD_FILE, UserCodeError
-from app.workers.errors import JobError, JobFailedError, NoWorkerError, WorkerGoneError
-from app.workers.pool import WorkerPool
+from app.catalog.environments import EnvSpec
+from app.code_check import Problem, Severity
+from app.protocol import REWARD_FILE, UserCodeError, commands, messages
+from app.workers import JobError, JobFailedError, NoWorkerError, WorkerGoneError, WorkerPool
 
 _WITHIN_S = 25.0
 
 
 class DryRun:
-    """Asks a worker what a reward pays."""
+    """Computes rewards of recorded episodes in a worker."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
@@ -23,10 +21,10 @@ class DryRun:
     async def of(
         self, code: str, spec: EnvSpec, recording: bytes
     ) -> messages.RewardChecked | Problem:
-        """Return what was paid, or what went wrong in the code.
+        """Return the computed rewards, or the error in the code.
 
         Raises:
-            CannotCheckError: if there is no worker, or it is lost for no fault of the code.
+            CannotCheckError: if no worker can be started.
         """
         components = tuple(component.attribute for component in spec.observed)
         command = commands.CheckReward(code=code, components=components)
@@ -45,7 +43,7 @@ class DryRun:
 
 
 def _problem(code: str, message: str, line: int | None = None) -> Problem:
-    """Return what is wrong, at its line, or where the reward begins if nobody knows it."""
+    """Return the problem at its line, or at the first line of the reward if it is unknown."""
     where = REWARD_FILE if line is None else f"{REWARD_FILE}, line {line}"
     text = message.removeprefix(f"{where}: ")
     return Problem(line=line or _begin(code), column=1, severity=Severity.ERROR, message=text)

@@ -1,12 +1,12 @@
-"""What is refused to who has a reward checked, each with a sentence for people."""
+"""Errors of reward checks, with messages for users."""
 
 from http import HTTPStatus
 
-from app.accounts.errors import AccessError
+from app.accounts import AccessError
 
 
 class CannotCheckError(AccessError):
-    """A check can't be made right now; the message says why."""
+    """A check is temporarily impossible; the message says why."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"

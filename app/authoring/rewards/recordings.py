@@ -1,4 +1,4 @@
-"""Recorded episodes of each environment: played once in a locked worker, kept beside the runs."""
+"""Recorded episodes of environments: played once in a sandboxed worker, stored next to the runs."""
 
 import asyncio
 import hashlib
@@ -8,26 +8,24 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from app.authoring.rewards.errors import CannotCheckError
-from app.catalog.environments.spec import EnvSpec
-from app.protocol import commands
-from app.protocol.user_code import UserCodeError
-from app.workers.errors import JobError
-from app.workers.pool import WorkerPool
-from storage.files.lab_folder import LabFolder
+from app.catalog.environments import EnvSpec
+from app.protocol import UserCodeError, commands
+from app.workers import JobError, WorkerPool
+from storage.files import LabFolder
 
 FILE: Final = "transitions.npz"
 
 _FORMAT = 1
-"""Counted up when episodes are recorded in another way, so that old ones aren't used."""
+"""Increase it when episodes are recorded differently, so that old files are not used."""
 _WITHIN_S = 120.0
-_LARGEST = 48 << 20
-_MOST_KEPT = 60
+_MAX_BYTES = 48 << 20
+_MAX_STORED = 60
 
 _log = logging.getLogger(__name__)
 
 
 class Recordings:
-    """Has episodes recorded that aren't there yet; nobody opens them but workers."""
+    """Records episodes of environments where needed; only workers open the files."""
 
     def __init__(self, folder: LabFolder, pool: WorkerPool) -> None:
         self._folder = folder
@@ -35,29 +33,29 @@ class Recordings:
         self._one_at_a_time = asyncio.Lock()
 
     async def get(self, spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> bytes:
-        """Return the episodes of an environment with these options, recorded now if need be.
+        """Return the episodes of an environment with these options; record missing ones.
 
         Raises:
             CannotCheckError: if they can't be recorded.
         """
         key = _key(spec, env_kwargs)
-        if (kept := await self._read(key)) is not None:
-            return kept
+        if (stored := await self._read(key)) is not None:
+            return stored
         async with self._one_at_a_time:
-            # Another may have waited for the same.
-            if (kept := await self._read(key)) is not None:
-                return kept
+            # Another request may have recorded them in the meantime.
+            if (stored := await self._read(key)) is not None:
+                return stored
             content = await self._record(spec, env_kwargs)
-            await self._keep(key, content)
+            await self._store(key, content)
             return content
 
-    async def _keep(self, key: str, content: bytes) -> None:
+    async def _store(self, key: str, content: bytes) -> None:
         save = self._folder.save_transitions
         try:
-            await asyncio.to_thread(save, key, content, keep=_MOST_KEPT)
+            await asyncio.to_thread(save, key, content, keep=_MAX_STORED)
         except OSError as error:
-            # A full disk costs time at the next check, not this one.
-            _log.warning("Recorded episodes could not be kept: %s", error)
+            # This check works nevertheless; the next one has to record them again.
+            _log.warning("Recorded episodes could not be stored: %s", error)
 
     async def _read(self, key: str) -> bytes | None:
         return await asyncio.to_thread(self._folder.read_transitions, key)
@@ -71,7 +69,7 @@ class Recordings:
         )
         try:
             async with self._pool.job(command, within_s=_WITHIN_S) as job:
-                return await job.file(FILE, at_most=_LARGEST)
+                return await job.file(FILE, at_most=_MAX_BYTES)
         except (JobError, UserCodeError) as error:
             reason = str(error).rstrip(".")
             text = f"No episodes of {spec.name} could be recorded: {reason}."

@@ -1,18 +1,18 @@
-"""What a check says of a reward, before anything is trained with it."""
+"""The report of a reward check."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from app.code_check.problems import Problem, Severity
-from app.protocol.messages import Scored, Term
+from app.code_check import Problem, Severity
+from app.protocol import Scored, Term
 
 RANK_METHOD = "Kendall's tau-b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One sentence about the reward as a whole."""
+    """A sentence about the whole reward."""
 
     severity: Severity
     message: str
@@ -20,23 +20,23 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectories:
-    """Recorded episodes of one way of acting, and what they are paid."""
+    """Recorded episodes of one policy, and their returns."""
 
     name: str
     origin: str
-    """Where they come from, in words for people."""
+    """Where they come from, as text for users."""
     episodes: int
     mean_length: float
     mean_return: float
-    """By the reward that was written."""
+    """By the custom reward."""
     discounted_return: float
-    """The same with a discount of 0.99 for each step, as an agent sees it from the beginning."""
+    """The same, discounted with gamma 0.99."""
     true_return: float
-    """By the environment's own."""
+    """By the environment's own reward."""
 
     @classmethod
     def of(cls, scored: Scored) -> "Trajectories":
-        """Summarise episodes, of which there is at least one."""
+        """Summarise one or more episodes."""
         return cls(
             name=scored.name,
             origin=scored.origin,
@@ -50,16 +50,16 @@ class Trajectories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A cheap trick, and whether it pays."""
+    """A degenerate policy, and whether it exploits the reward."""
 
     trajectories: Trajectories
     is_hack: bool
-    """Whether it is paid more than acting well, although it is worth much less."""
+    """Whether it is paid more than a good policy although its true return is much lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardReport:
-    """All that a check found; without a dry run there are only problems."""
+    """The result of a check; without a dry run it has only problems."""
 
     problems: Sequence[Problem]
     terms: Sequence[Term] = ()
@@ -67,27 +67,27 @@ class RewardReport:
     probes: Sequence[Probe] = ()
     findings: Sequence[Finding] = ()
     rank_agreement: float | None = None
-    """From -1 to 1: how far it orders episodes as their true return does; None: can't be said."""
+    """From -1 to 1: the correlation of its ranking with the true one; None: unknown."""
     microseconds: float | None = None
-    """How long a call takes."""
+    """The time of a call."""
     step_microseconds: float | None = None
-    """How long a step of the environment takes without it."""
+    """The time of a step of the environment without the call."""
     steps: int = 0
-    """How many recorded steps the terms are about."""
+    """The number of recorded steps that the terms were computed from."""
 
     @property
     def is_ok(self) -> bool:
-        """Whether a training can begin with it."""
+        """Whether it can be used for training."""
         return not any(problem.is_error for problem in self.problems)
 
     @property
     def step_share(self) -> float | None:
-        """Which part of a step in training the reward would take, learning aside."""
+        """The share of the time of a training step that the reward takes, without learning."""
         if self.microseconds is None or self.step_microseconds is None:
             return None
         return self.microseconds / max(self.microseconds + self.step_microseconds, 1e-9)
 
     @property
     def hackable_by(self) -> list[str]:
-        """The tricks that pay more than acting well."""
+        """The names of the probes that exploit it."""
         return [probe.trajectories.name for probe in self.probes if probe.is_hack]

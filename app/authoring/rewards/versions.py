@@ -1,63 +1,62 @@
-"""Keep the rewards that people save, each for who wrote it."""
+"""Saved versions of custom rewards, private to their authors."""
 
 import asyncio
 from collections.abc import Sequence
 
-from app.accounts.errors import OverLimitError
-from app.accounts.visitors import Visitor
-from app.code_check.static_check import LONGEST
-from app.core.errors import InputError
-from storage.errors import DiskFullError
-from storage.files.lab_folder import LabFolder
-from storage.files.reward_versions import RewardShelf, RewardVersion
+from app.accounts import OverLimitError, Principal
+from app.code_check import MAX_CODE_BYTES
+from app.core import InputError
+from storage import DiskFullError
+from storage.files import LabFolder, RewardFolder, RewardVersion
 
-KEPT = 30
-"""How many versions stay for each environment."""
-_MOST_ENVIRONMENTS = 200
+MAX_VERSIONS = 30
+"""Versions kept per environment; older ones are deleted."""
+_MAX_ENVIRONMENTS = 200
 
 
 class RewardVersions:
-    """What somebody wrote for an environment, as often as they saved it; nobody else sees it."""
+    """Stores the rewards that users save, per environment; each user sees only their own."""
 
     def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
         self._one_at_a_time = asyncio.Lock()
 
-    async def list(self, visitor: Visitor, env_id: str) -> Sequence[RewardVersion]:
-        """Return the visitor's own, newest first."""
-        visitor.check()
-        return await asyncio.to_thread(self._of(visitor).list, env_id)
+    async def list(self, principal: Principal, env_id: str) -> Sequence[RewardVersion]:
+        """Return the principal's versions, newest first."""
+        principal.check()
+        return await asyncio.to_thread(self._of(principal).list, env_id)
 
-    async def save(self, visitor: Visitor, env_id: str, code: str) -> RewardVersion:
-        """Keep a reward, right or wrong.
+    async def save(self, principal: Principal, env_id: str, code: str) -> RewardVersion:
+        """Store a reward, whether it works or not.
 
         Raises:
-            AccessError: if the visitor only looks, or has rewards for too many environments.
+            AccessError: if the principal is a viewer, or has rewards for too many environments.
             InputError: if it is too long.
-            DiskFullError: if there is no room for it.
+            DiskFullError: if the disk is full.
         """
-        visitor.check_works()
+        principal.check_works()
         try:
             size = len(code.encode())
         except UnicodeEncodeError:
-            raise InputError("code has half a character in it. Delete it.", field="code") from None
-        if size > LONGEST:
-            raise InputError(f"code is longer than {LONGEST >> 10} KiB. Save less.", field="code")
-        shelf = self._of(visitor)
+            raise InputError("code has an unpaired surrogate. Delete it.", field="code") from None
+        if size > MAX_CODE_BYTES:
+            raise InputError(
+                f"code is longer than {MAX_CODE_BYTES >> 10} KiB. Save less.", field="code"
+            )
+        folder = self._of(principal)
         async with self._one_at_a_time:
-            if not await asyncio.to_thread(shelf.list, env_id):
-                await self._check_room(shelf)
+            if not await asyncio.to_thread(folder.list, env_id):
+                await self._check_limit(folder)
             try:
-                return await asyncio.to_thread(shelf.save, env_id, code, keep=KEPT)
+                return await asyncio.to_thread(folder.save, env_id, code, keep=MAX_VERSIONS)
             except OSError as error:
                 raise DiskFullError from error
 
-    async def _check_room(self, shelf: RewardShelf) -> None:
-        if await asyncio.to_thread(lambda: shelf.environments) >= _MOST_ENVIRONMENTS:
+    async def _check_limit(self, folder: RewardFolder) -> None:
+        if await asyncio.to_thread(lambda: folder.environments) >= _MAX_ENVIRONMENTS:
             raise OverLimitError(
-                f"You have rewards for {_MOST_ENVIRONMENTS} environments. Copy this one elsewhere."
+                f"You have rewards for {_MAX_ENVIRONMENTS} environments. Copy this one elsewhere."
             )
 
-    def _of(self, visitor: Visitor) -> RewardShelf:
-        person = visitor.person
-        return RewardShelf.of(self._folder, None if person is None else person.id)
+    def _of(self, principal: Principal) -> RewardFolder:
+        return RewardFolder.of(self._folder, principal.id)

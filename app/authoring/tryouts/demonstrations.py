@@ -1,41 +1,40 @@
-"""Keep episodes that people played, each for who played it."""
+"""Demonstrations: episodes that users played and saved, private to them."""
 
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.accounts.errors import OverLimitError, UnknownThingError
-from app.accounts.visitors import Visitor
+from app.accounts import OverLimitError, Principal, UnknownThingError
 from app.authoring.tryouts.tryout import Tryout
-from storage.errors import DiskFullError
-from storage.files.demonstrations import Demonstration, DemonstrationFolder
-from storage.files.lab_folder import LabFolder
+from storage import DiskFullError
+from storage.files import DemonstrationFolder, LabFolder
+from storage.records import Demonstration
 
-_MOST = 200
+_LIMIT = 200
 
 
 class Demonstrations:
-    """What somebody did well enough to be learned from; nobody else sees it."""
+    """Stores demonstrations; each user sees only their own."""
 
     def __init__(self, folder: LabFolder) -> None:
         self._folder = folder
 
-    async def keep(self, visitor: Visitor, tryout: Tryout) -> Demonstration:
-        """Keep the episode that was just played to its end.
+    async def save(self, principal: Principal, tryout: Tryout) -> Demonstration:
+        """Save the episode that was just completed.
 
         Raises:
-            AccessError: if there is none, or too many were kept.
-            DiskFullError: if there is no room for it.
+            AccessError: if there is none, or the user has too many.
+            DiskFullError: if the disk is full.
         """
-        visitor.check_works()
-        tryout.check_can_be_kept()
-        if len(await self.list(visitor)) >= _MOST:
-            raise OverLimitError(f"You have {_MOST} demonstrations. Delete some first.")
+        principal.check_works()
+        tryout.check_can_be_saved()
+        if len(await self.list(principal)) >= _LIMIT:
+            raise OverLimitError(f"You have {_LIMIT} demonstrations. Delete some first.")
         recording = tryout.recording.copy()
         content = await asyncio.to_thread(recording.as_npz, tryout.spec.id)
         try:
             return await asyncio.to_thread(
-                self._of(visitor).save,
+                self._of(principal).save,
                 content,
                 env_id=tryout.spec.id,
                 seed=recording.seed,
@@ -46,37 +45,38 @@ class Demonstrations:
         except OSError as error:
             raise DiskFullError from error
 
-    async def list(self, visitor: Visitor, env_id: str | None = None) -> Sequence[Demonstration]:
-        """Return the visitor's own, newest first."""
-        visitor.check()
-        found = await asyncio.to_thread(self._of(visitor).list)
+    async def list(
+        self, principal: Principal, env_id: str | None = None
+    ) -> Sequence[Demonstration]:
+        """Return the principal's demonstrations, newest first."""
+        principal.check()
+        found = await asyncio.to_thread(self._of(principal).list)
         return [one for one in found if env_id in (None, one.env_id)]
 
-    async def path(self, visitor: Visitor, demonstration_id: str) -> Path:
-        """Return where the numbers of one are.
+    async def path(self, principal: Principal, demonstration_id: str) -> Path:
+        """Return the file of a demonstration.
 
         Raises:
-            UnknownThingError: if they have none of this id.
+            UnknownThingError: if the principal has none with this id.
         """
-        visitor.check()
-        path = await asyncio.to_thread(self._of(visitor).find, demonstration_id)
+        principal.check()
+        path = await asyncio.to_thread(self._of(principal).find, demonstration_id)
         if path is None:
             raise _unknown(demonstration_id)
         return path
 
-    async def delete(self, visitor: Visitor, demonstration_id: str) -> None:
-        """Delete one.
+    async def delete(self, principal: Principal, demonstration_id: str) -> None:
+        """Delete a demonstration.
 
         Raises:
-            UnknownThingError: if they have none of this id.
+            UnknownThingError: if the principal has none with this id.
         """
-        visitor.check_works()
-        if not await asyncio.to_thread(self._of(visitor).remove, demonstration_id):
+        principal.check_works()
+        if not await asyncio.to_thread(self._of(principal).remove, demonstration_id):
             raise _unknown(demonstration_id)
 
-    def _of(self, visitor: Visitor) -> DemonstrationFolder:
-        person = visitor.person
-        return DemonstrationFolder.of(self._folder, None if person is None else person.id)
+    def _of(self, principal: Principal) -> DemonstrationFolder:
+        return DemonstrationFolder.of(self._folder, principal.id)
 
 
 def _unknown(demonstration_id: str) -> UnknownThingError:

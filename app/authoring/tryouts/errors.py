@@ -1,51 +1,50 @@
-"""What is refused to who tries an environment out, each with a sentence for people."""
+"""Errors of tryouts, with messages for users."""
 
 from http import HTTPStatus
 
-from app.accounts.errors import AccessError
+from app.accounts import AccessError
 
 
-class NoRoomError(AccessError):
-    """Every worker that may be used beside training is busy."""
+class NoFreeSlotError(AccessError):
+    """All side slots are in use."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "no_worker"
 
     def __init__(self) -> None:
         super().__init__(
-            "As many environments and runs are being watched as may be at once. "
-            "Try again in a moment."
+            "The limit of open live views and previews is reached. Try again in a moment."
         )
 
 
 class TooManyTryoutsError(AccessError):
-    """Somebody tries as many environments out as one person may."""
+    """The user has the maximum number of tryouts."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     code = "too_many"
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__(
-            f"You are trying {most} environments out already. End one of them, then try again."
+            f"You have {limit} open previews already. Close one of them, then try again."
         )
 
 
 class TryoutEndedError(AccessError):
-    """An environment can't be tried out any further; the message says why."""
+    """A tryout has ended; the message says why."""
 
     status = HTTPStatus.CONFLICT
     code = "preview_ended"
 
 
 class WrongModeError(AccessError):
-    """Steps are taken by somebody else."""
+    """The request is not possible in the current mode or state."""
 
     status = HTTPStatus.CONFLICT
     code = "wrong_mode"
 
 
 class NothingToKeepError(AccessError):
-    """There is no episode to keep."""
+    """There is no episode to save."""
 
     status = HTTPStatus.CONFLICT
     code = "nothing_to_keep"

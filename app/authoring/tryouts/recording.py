@@ -1,4 +1,4 @@
-"""What somebody did in an episode and what came of it, to keep it as a demonstration."""
+"""Record an episode that a user plays, to save it as a demonstration."""
 
 import io
 from typing import Any
@@ -7,93 +7,93 @@ import numpy as np
 
 from app.protocol import messages
 
-_MOST_NUMBERS = 1_000_000
-"""An episode of more numbers than this isn't worth keeping: eight megabytes."""
+_MAX_NUMBERS = 1_000_000
+"""Episodes with more numbers than this, which take 8 MB, can't be saved."""
 
 
 class Recording:
-    """The moments of the current episode, as long as it is whole and small enough."""
+    """The states of the current episode, if it is complete and not too long."""
 
     def __init__(self) -> None:
-        self._moments: list[messages.Happened] = []
+        self._states: list[messages.Happened] = []
         self._numbers = 0
         self._is_whole = False
 
     @property
-    def can_be_kept(self) -> bool:
-        """Whether it is an episode from its beginning to its end."""
-        if not self._is_whole or len(self._moments) < 2:
+    def can_be_saved(self) -> bool:
+        """Whether it is a complete episode."""
+        if not self._is_whole or len(self._states) < 2:
             return False
-        return self._moments[-1].terminated or self._moments[-1].truncated
+        return self._states[-1].terminated or self._states[-1].truncated
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it has more numbers than are kept."""
-        return self._numbers > _MOST_NUMBERS
+        """Whether it is too long to save."""
+        return self._numbers > _MAX_NUMBERS
 
     @property
     def steps(self) -> int:
-        """How many steps it has."""
-        return len(self._moments) - 1
+        """The number of steps."""
+        return len(self._states) - 1
 
     @property
     def total(self) -> float:
-        """What the episode was worth."""
-        return self._moments[-1].return_
+        """The return of the episode."""
+        return self._states[-1].return_
 
     @property
     def seed(self) -> int:
-        """How the episode began."""
-        return self._moments[-1].seed
+        """The seed of the episode."""
+        return self._states[-1].seed
 
-    def add(self, moment: messages.Happened) -> None:
-        """Take a moment up: a new one, one that was taken back to, or a beginning."""
-        if moment.step == 0:
-            self._moments, self._numbers, self._is_whole = [], 0, True
+    def add(self, state: messages.Happened) -> None:
+        """Add a state: the next one, the one after an undo, or the first of an episode."""
+        if state.step == 0:
+            self._states, self._numbers, self._is_whole = [], 0, True
         elif not self._is_whole:
             return
         else:
-            # A step that was taken back, or the same moment told again.
-            del self._moments[moment.step :]
-            self._is_whole = moment.step == len(self._moments)
-        self._moments.append(moment)
-        self._numbers += _size(moment)
+            # A step was undone, or the same state was sent again.
+            del self._states[state.step :]
+            self._is_whole = state.step == len(self._states)
+        self._states.append(state)
+        self._numbers += _size(state)
         if self.is_too_long:
-            self._moments, self._is_whole = [moment], False
+            self._states, self._is_whole = [state], False
 
     def copy(self) -> "Recording":
-        """Return the episode as it is now, whatever happens next."""
+        """Return a copy of the episode in its current state."""
         other = Recording()
-        other._moments, other._numbers = list(self._moments), self._numbers
+        other._states, other._numbers = list(self._states), self._numbers
         other._is_whole = self._is_whole
         return other
 
     @property
     def has_observations(self) -> bool:
-        """Whether what was seen is part of it; pixels aren't."""
-        return self._moments[0].observation is not None
+        """Whether it has observations; images are not recorded."""
+        return self._states[0].observation is not None
 
     def as_npz(self, env_id: str) -> bytes:
-        """Return the episode as a file that NumPy reads without unpickling anything."""
-        first, *steps = self._moments
+        """Return the episode as an npz file without pickled objects."""
+        first, *steps = self._states
         content: dict[str, Any] = {
             "env_id": np.array(env_id),
             "seed": np.array(first.seed),
-            "actions": np.array([moment.action for moment in steps]),
-            "rewards": np.array([moment.reward for moment in steps]),
-            "terminated": np.array([moment.terminated for moment in steps]),
-            "truncated": np.array([moment.truncated for moment in steps]),
-            "dones": np.array([moment.terminated or moment.truncated for moment in steps]),
+            "actions": np.array([state.action for state in steps]),
+            "rewards": np.array([state.reward for state in steps]),
+            "terminated": np.array([state.terminated for state in steps]),
+            "truncated": np.array([state.truncated for state in steps]),
+            "dones": np.array([state.terminated or state.truncated for state in steps]),
         }
         if self.has_observations:
-            # One more than steps: what was seen before each, and at the end.
-            seen = [moment.observation for moment in self._moments]
-            content["observations"] = np.array(seen, dtype=np.float64)
+            # One more than steps: the observation before each, and the last one.
+            observations = [state.observation for state in self._states]
+            content["observations"] = np.array(observations, dtype=np.float64)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **content)
         return buffer.getvalue()
 
 
-def _size(moment: messages.Happened) -> int:
-    acted = len(moment.action) if isinstance(moment.action, tuple) else 1
-    return len(moment.observation or ()) + acted + 4
+def _size(state: messages.Happened) -> int:
+    acted = len(state.action) if isinstance(state.action, tuple) else 1
+    return len(state.observation or ()) + acted + 4

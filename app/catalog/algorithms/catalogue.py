@@ -1,4 +1,4 @@
-"""The algorithms on offer."""
+"""The available algorithms."""
 
 from app.catalog.algorithms.a2c import A2C
 from app.catalog.algorithms.ars import ARS
@@ -7,9 +7,9 @@ from app.catalog.algorithms.dqn import DQN, QRDQN
 from app.catalog.algorithms.ppo import MASKABLE_PPO, PPO, RECURRENT_PPO
 from app.catalog.algorithms.spec import AlgorithmSpec
 from app.catalog.algorithms.trpo import TRPO
-from app.core.errors import UnknownAlgorithmError
+from app.core import UnknownAlgorithmError
 
-CATALOGUE: dict[str, AlgorithmSpec] = {
+ALGORITHMS: dict[str, AlgorithmSpec] = {
     spec.id: spec
     for spec in (
         *(PPO, A2C, DQN, SAC, TD3, QRDQN, TQC, TRPO),
@@ -17,16 +17,19 @@ CATALOGUE: dict[str, AlgorithmSpec] = {
     )
 }
 
-_BY_PLAIN_NAME = {spec.id.lower(): spec for spec in CATALOGUE.values()}
+DEFAULT_ALGORITHM = PPO
+"""The default in every environment: it supports all kinds of actions."""
+
+_BY_PLAIN_NAME = {spec.id.lower(): spec for spec in ALGORITHMS.values()}
 
 
 def get_algorithm(name: str) -> AlgorithmSpec:
-    """Return one algorithm, however its id is written: `PPO`, `ppo`, `qr-dqn`.
+    """Return one algorithm, ignoring case and separators of its id: `PPO`, `ppo`, `qr-dqn`.
 
     Raises:
-        UnknownAlgorithmError: if there is none of this name.
+        UnknownAlgorithmError: if no algorithm has this name.
     """
     spec = _BY_PLAIN_NAME.get(name.lower().replace("-", "").replace("_", ""))
     if spec is None:
-        raise UnknownAlgorithmError(name, CATALOGUE)
+        raise UnknownAlgorithmError(name, ALGORITHMS)
     return spec

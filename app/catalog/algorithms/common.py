@@ -1,23 +1,31 @@
-"""Hyperparameters that several algorithms share, and what must fit together in them."""
+"""Hyperparameters shared by several algorithms, and checks of their combinations."""
 
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from app.catalog.algorithms.spec import Hyperparameter
-from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind
-from app.core.errors import InputError
+from app.catalog.algorithms.spec import Group, Hyperparameter
+from app.catalog.environments import ActionKind, EnvSpec, ObservationKind
+from app.core import InputError
 
 
-def share(name: str, default: float, description: str) -> Hyperparameter:
-    """Return a hyperparameter from 0 to 1."""
+def fraction(
+    name: str, default: float, description: str, group: Group = Group.OPTIMISATION
+) -> Hyperparameter:
+    """Return a hyperparameter between 0 and 1."""
     return Hyperparameter(
-        name=name, type="float", default=default, min=0.0, max=1.0, description=description
+        name=name,
+        group=group,
+        type="float",
+        default=default,
+        min=0.0,
+        max=1.0,
+        description=description,
     )
 
 
 def learning_rate(default: float) -> Hyperparameter:
-    """Return the step size of the optimiser."""
+    """Return the step size of the optimizer."""
     return Hyperparameter(
         name="learning_rate",
         type="float",
@@ -26,17 +34,18 @@ def learning_rate(default: float) -> Hyperparameter:
         max=1.0,
         scale="log",
         schedulable=True,
-        description="How far each gradient step moves the weights. Too high and learning breaks "
-        "down, too low and it crawls.",
+        description=(
+            "Step size of the optimizer. Too high and training diverges, too low and it is slow."
+        ),
     )
 
 
 def gamma(default: float = 0.99) -> Hyperparameter:
     """Return the discount factor."""
-    return share(
+    return fraction(
         "gamma",
         default,
-        "How much a reward one step later is worth. Closer to 1 looks further ahead.",
+        "Discount factor: the weight of a reward one step later. Closer to 1 looks further ahead.",
     )
 
 
@@ -49,30 +58,33 @@ def batch_size(default: int) -> Hyperparameter:
         min=2,
         max=65_536,
         scale="log",
-        description="How many transitions one gradient step looks at.",
+        description="Number of transitions per gradient step.",
     )
 
 
 def max_grad_norm(default: float) -> Hyperparameter:
-    """Return the clip of the gradient's length."""
+    """Return the norm to which gradients are clipped."""
     return Hyperparameter(
         name="max_grad_norm",
         type="float",
         default=default,
         min=0.0,
         max=1_000.0,
-        description="Gradients longer than this are shortened to it, so that one bad batch "
-        "can't throw the weights away.",
+        description=(
+            "Gradients with a larger norm are clipped to it, so that one bad batch can't "
+            "ruin the weights."
+        ),
     )
 
 
-# On-policy: learn from what was just collected.
+# On-policy: learn from the newest rollout.
 
 
 def n_steps(default: int) -> Hyperparameter:
     """Return the length of a rollout."""
     return Hyperparameter(
         name="n_steps",
+        group=Group.EXPERIENCE,
         type="int",
         default=default,
         min=1,
@@ -84,30 +96,34 @@ def n_steps(default: int) -> Hyperparameter:
 
 def gae_lambda(default: float) -> Hyperparameter:
     """Return the decay of the advantage estimate."""
-    return share(
+    return fraction(
         "gae_lambda",
         default,
         "Trades bias (low) against variance (high) in the advantage estimate.",
+        Group.EXPERIENCE,
     )
 
 
 def normalize_advantage(*, default: bool) -> Hyperparameter:
-    """Return whether advantages are scaled."""
+    """Return whether advantages are normalized."""
     return Hyperparameter(
         name="normalize_advantage",
         type="bool",
         default=default,
-        description="Scale the advantages of each minibatch to mean 0 and deviation 1.",
+        description=(
+            "Normalize the advantages of each minibatch to mean 0 and standard deviation 1."
+        ),
     )
 
 
 ENTROPY_BONUS = Hyperparameter(
     name="ent_coef",
+    group=Group.EXPLORATION,
     type="float",
     default=0.0,
     min=0.0,
     max=1.0,
-    description="Reward for acting unpredictably: more of it keeps exploration alive.",
+    description="Weight of the entropy bonus: more keeps the policy exploring.",
 )
 
 VALUE_WEIGHT = Hyperparameter(
@@ -116,33 +132,35 @@ VALUE_WEIGHT = Hyperparameter(
     default=0.5,
     min=0.0,
     max=10.0,
-    description="Weight of the value function's error in the loss.",
+    description="Weight of the value loss in the total loss.",
 )
 
 STATE_DEPENDENT_NOISE = (
     Hyperparameter(
         name="use_sde",
+        group=Group.EXPLORATION,
         type="bool",
         default=False,
-        description="Explore with noise that depends on the state (continuous actions only).",
+        description="Explore with state-dependent noise, gSDE (continuous actions only).",
     ),
     Hyperparameter(
         name="sde_sample_freq",
+        group=Group.EXPLORATION,
         type="int",
         default=-1,
         min=-1,
         max=65_536,
-        description="Draw new state-dependent noise every so many steps; -1: once a rollout.",
+        description="Sample new state-dependent noise every so many steps; -1: once per rollout.",
     ),
 )
 
 
 def check_rollout(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) -> None:
-    """Refuse rollouts that are too short, and noise where there is none."""
+    """Refuse rollouts that are too short, and gSDE for discrete actions."""
     rollout = values["n_steps"] * n_envs
     if rollout < 2:
         raise InputError(
-            "n_steps times n_envs must be at least 2, so that advantages can be normalised. "
+            "n_steps times n_envs must be at least 2, so that advantages can be normalized. "
             "Raise n_steps.",
             field="hyperparameters.n_steps",
         )
@@ -160,54 +178,57 @@ def check_rollout(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) 
 
 
 def check_recurrent(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) -> None:
-    """Refuse what a network with a memory can't do."""
+    """Refuse contradictory LSTM settings, in addition to `check_rollout`."""
     check_rollout(values, n_envs, environment)
     if values["shared_lstm"] and values["enable_critic_lstm"]:
         raise InputError(
-            "shared_lstm and enable_critic_lstm exclude each other: one memory for both, or one "
+            "shared_lstm and enable_critic_lstm exclude each other: one LSTM for both, or one "
             "each. Switch one off.",
             field="hyperparameters.shared_lstm",
         )
 
 
-# Off-policy: learn from a memory of past steps.
+# Off-policy: learn from a replay buffer.
 
 
-def memory(buffer_size: int, learning_starts: int) -> tuple[Hyperparameter, ...]:
-    """Return the size of the replay buffer and when learning begins."""
+def replay_buffer(buffer_size: int, learning_starts: int) -> tuple[Hyperparameter, ...]:
+    """Return the size of the replay buffer and the step at which learning starts."""
     return (
         Hyperparameter(
             name="buffer_size",
+            group=Group.EXPERIENCE,
             type="int",
             default=buffer_size,
             min=100,
             max=5_000_000,
             scale="log",
-            description="How many past steps the memory holds.",
+            description="Capacity of the replay buffer, in transitions.",
         ),
         Hyperparameter(
             name="learning_starts",
+            group=Group.EXPERIENCE,
             type="int",
             default=learning_starts,
             min=0,
             max=10_000_000,
             scale="log",
-            description="Steps of random play before the first gradient step.",
+            description="Steps with random actions before the first gradient step.",
         ),
     )
 
 
-def rounds(train_freq: int, gradient_steps: int = 1) -> tuple[Hyperparameter, ...]:
-    """Return how often and how much is learned, and how far a return looks."""
+def update_schedule(train_freq: int, gradient_steps: int = 1) -> tuple[Hyperparameter, ...]:
+    """Return the update frequency, the gradient steps per update, and n of n-step returns."""
     return (
         Hyperparameter(
             name="train_freq",
+            group=Group.EXPERIENCE,
             type="int",
             default=train_freq,
             min=1,
             max=100_000,
             scale="log",
-            description="Environment steps between two rounds of learning.",
+            description="Environment steps between two updates.",
         ),
         Hyperparameter(
             name="gradient_steps",
@@ -215,26 +236,33 @@ def rounds(train_freq: int, gradient_steps: int = 1) -> tuple[Hyperparameter, ..
             default=gradient_steps,
             min=-1,
             max=10_000,
-            description="Gradient steps in each round; -1: as many as steps were collected.",
+            description="Gradient steps per update; -1: as many as steps were collected.",
         ),
         Hyperparameter(
             name="n_steps",
+            group=Group.EXPERIENCE,
             type="int",
             default=1,
             min=1,
             max=100,
-            description="How many real rewards a target adds up before it trusts the estimate.",
+            description=(
+                "Number of rewards that a target sums before it bootstraps (n-step returns)."
+            ),
         ),
     )
 
 
 def tau(default: float) -> Hyperparameter:
-    """Return how fast target networks follow."""
-    return share("tau", default, "How much of the network is copied into the target each time.")
+    """Return the soft update coefficient of target networks."""
+    return fraction(
+        "tau",
+        default,
+        "Soft update coefficient: the fraction of the network copied into the target.",
+    )
 
 
 def target_update_interval(default: int) -> Hyperparameter:
-    """Return how often target networks follow."""
+    """Return the interval between updates of target networks."""
     return Hyperparameter(
         name="target_update_interval",
         type="int",
@@ -242,98 +270,110 @@ def target_update_interval(default: int) -> Hyperparameter:
         min=1,
         max=1_000_000,
         scale="log",
-        description="Steps between two copies into the target network.",
+        description="Steps between two updates of the target network.",
     )
 
 
-def exploration(fraction: float, final: float) -> tuple[Hyperparameter, ...]:
-    """Return how random play fades out."""
+def exploration(decay: float, final: float) -> tuple[Hyperparameter, ...]:
+    """Return the schedule of epsilon-greedy exploration."""
+    kind = Group.EXPLORATION
     return (
-        share("exploration_fraction", fraction, "Part of the budget over which it fades out."),
-        share("exploration_initial_eps", 1.0, "Share of random actions at the start."),
-        share("exploration_final_eps", final, "Share of random actions that stays."),
+        fraction(
+            "exploration_fraction",
+            decay,
+            "Fraction of the budget over which random actions decay.",
+            kind,
+        ),
+        fraction("exploration_initial_eps", 1.0, "Fraction of random actions at the start.", kind),
+        fraction("exploration_final_eps", final, "Fraction of random actions at the end.", kind),
     )
 
 
 def action_noise(default: float | None) -> Hyperparameter:
-    """Return the deviation of the noise that is added to actions."""
+    """Return the standard deviation of the noise that is added to actions."""
     return Hyperparameter(
         name="action_noise",
+        group=Group.EXPLORATION,
         type="float",
         default=default,
         min=0.0,
         max=10.0,
         nullable=True,
-        description="Deviation of the random noise added to each action; null: none.",
+        description="Standard deviation of the noise added to each action; null: none.",
     )
 
 
 ENTROPY_TARGET = (
     Hyperparameter(
         name="ent_coef",
+        group=Group.EXPLORATION,
         type="float",
         default=None,
         min=0.0,
         max=10.0,
         nullable=True,
-        description="Reward for acting unpredictably; null: found automatically.",
+        description="Weight of the entropy bonus; null: tuned automatically.",
     ),
     Hyperparameter(
         name="target_entropy",
+        group=Group.EXPLORATION,
         type="float",
         default=None,
         min=-1_000.0,
         max=1_000.0,
         nullable=True,
-        description="How unpredictable the automatic search wants to be; null: by action size.",
+        description=(
+            "Target entropy of the automatic tuning; null: by the number of action dimensions."
+        ),
     ),
 )
 
 
 def policy_delay(default: int) -> Hyperparameter:
-    """Return how much rarer the policy learns than the critics."""
+    """Return the number of critic updates per policy update."""
     return Hyperparameter(
         name="policy_delay",
         type="int",
         default=default,
         min=1,
         max=100,
-        description="The policy learns once in so many gradient steps of the critics.",
+        description="Gradient steps of the critics per update of the policy.",
     )
 
 
 SDE_AT_WARMUP = Hyperparameter(
     name="use_sde_at_warmup",
+    group=Group.EXPLORATION,
     type="bool",
     default=False,
     description="Use state-dependent noise before learning starts instead of random actions.",
 )
 
 
-_LARGEST_MEMORY = 1 << 30
-"""How many bytes of observations a memory may hold; a worker has 3 GB by default."""
+_MAX_BUFFER_BYTES = 1 << 30
+"""Maximum size of the observations in a replay buffer; a worker has 3 GB by default."""
 
 
-def largest_buffer(environment: EnvSpec) -> int:
-    """Return how many steps of an environment a worker can remember."""
-    is_picture = environment.observation_kind is ObservationKind.IMAGE
-    one = prod(environment.observation_shape) * (1 if is_picture else 8)
-    # Each step keeps the observation before and the one after.
-    return _LARGEST_MEMORY // (2 * one * environment.default_frame_stack)
+def max_buffer_size(environment: EnvSpec) -> int:
+    """Return the maximum size of a replay buffer in transitions."""
+    is_image = environment.observation_kind is ObservationKind.IMAGE
+    observation_bytes = prod(environment.observation_shape) * (1 if is_image else 8)
+    # Each transition stores the observation before the step and the one after.
+    return _MAX_BUFFER_BYTES // (2 * observation_bytes * environment.default_frame_stack)
 
 
-def memory_defaults(buffer_size: int) -> Callable[[EnvSpec], Mapping[str, Any]]:
-    """Let the memory's default be smaller where observations are large."""
-    return lambda environment: {"buffer_size": min(buffer_size, largest_buffer(environment))}
+def buffer_defaults(buffer_size: int) -> Callable[[EnvSpec], Mapping[str, Any]]:
+    """Return a function that limits the default buffer size where observations are large."""
+    return lambda environment: {"buffer_size": min(buffer_size, max_buffer_size(environment))}
 
 
-def check_memory(values: Mapping[str, Any], _n_envs: int, environment: EnvSpec) -> None:
-    """Refuse batches that the memory can't fill, and memories that no worker can hold."""
-    most = largest_buffer(environment)
-    if values["buffer_size"] > most:
+def check_buffer(values: Mapping[str, Any], _n_envs: int, environment: EnvSpec) -> None:
+    """Refuse batches larger than the replay buffer, and buffers that no worker can hold."""
+    limit = max_buffer_size(environment)
+    if values["buffer_size"] > limit:
         raise InputError(
             f"buffer_size {values['buffer_size']:,} steps of {environment.id} don't fit into a "
-            f"worker's memory; at most {most:,} do. Lower buffer_size.",
+            f"worker's memory; at most {limit:,} do. Lower buffer_size.",
             field="hyperparameters.buffer_size",
         )
     if values["batch_size"] > values["buffer_size"]:

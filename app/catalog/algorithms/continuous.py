@@ -1,4 +1,4 @@
-"""Actor-critics with a memory, for continuous actions."""
+"""Off-policy actor-critics for continuous actions."""
 
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import (
@@ -8,8 +8,8 @@ from app.catalog.algorithms.network import (
     n_quantiles,
     network,
 )
-from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.catalog.environments.spec import ActionKind
+from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family, Group, Hyperparameter
+from app.catalog.environments import ActionKind
 
 _BUFFER = 300_000
 _WARMUP = 1_000
@@ -17,18 +17,34 @@ _WARMUP = 1_000
 SAC = AlgorithmSpec(
     id="SAC",
     name="Soft Actor-Critic",
-    summary="Seeks reward and surprise at once. Few steps needed, each costs more.",
+    summary="Maximizes reward and entropy. Needs few steps, each costs more.",
+    card=AlgorithmCard(
+        idea=(
+            "Maximizes reward plus entropy; two critics learn from a replay buffer, and the "
+            "lower estimate counts."
+        ),
+        when="Continuous actions where steps are expensive: it needs few of them, and each costs "
+        "more than with PPO.",
+        first=("learning_rate", "gradient_steps", "learning_starts"),
+        how=(
+            "More gradient_steps use each sample more and take longer. The entropy "
+            "coefficient is tuned automatically."
+        ),
+    ),
+    family=Family.REPLAY,
+    is_in_fast_engine=True,
+    exports_to_onnx=True,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
-    check_together=common.check_memory,
-    defaults_for=common.memory_defaults(_BUFFER),
+    check_together=common.check_buffer,
+    defaults_for=common.buffer_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(3e-4),
-        *common.memory(_BUFFER, _WARMUP),
+        *common.replay_buffer(_BUFFER, _WARMUP),
         common.batch_size(256),
         common.tau(0.005),
         common.gamma(),
-        *common.rounds(1),
+        *common.update_schedule(1),
         common.target_update_interval(1),
         *common.ENTROPY_TARGET,
         common.action_noise(None),
@@ -43,35 +59,51 @@ SAC = AlgorithmSpec(
 TD3 = AlgorithmSpec(
     id="TD3",
     name="Twin Delayed DDPG",
-    summary="Two critics keep each other honest; the policy learns half as often.",
+    summary="Deterministic policy with twin critics and delayed policy updates.",
+    card=AlgorithmCard(
+        idea=(
+            "A deterministic policy with noise added to explore. Twin critics and delayed "
+            "policy updates reduce overestimation."
+        ),
+        when=(
+            "Continuous actions with dense rewards. Where rewards are sparse, SAC explores better."
+        ),
+        first=("action_noise", "learning_rate", "policy_delay"),
+        how="If it explores too little, raise action_noise; if it jitters at the end, lower it.",
+    ),
+    family=Family.REPLAY,
+    is_in_fast_engine=True,
+    exports_to_onnx=True,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
-    check_together=common.check_memory,
-    defaults_for=common.memory_defaults(_BUFFER),
+    check_together=common.check_buffer,
+    defaults_for=common.buffer_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(1e-3),
-        *common.memory(_BUFFER, _WARMUP),
+        *common.replay_buffer(_BUFFER, _WARMUP),
         common.batch_size(256),
         common.tau(0.005),
         common.gamma(),
-        *common.rounds(1),
+        *common.update_schedule(1),
         common.policy_delay(2),
         common.action_noise(0.1),
         Hyperparameter(
             name="target_policy_noise",
+            group=Group.EXPLORATION,
             type="float",
             default=0.2,
             min=0.0,
             max=10.0,
-            description="Noise on the target's actions, so that sharp peaks can't be exploited.",
+            description="Noise on target actions, which smooths the value estimate.",
         ),
         Hyperparameter(
             name="target_noise_clip",
+            group=Group.EXPLORATION,
             type="float",
             default=0.5,
             min=0.0,
             max=10.0,
-            description="The most that this noise may be.",
+            description="Bound at which this noise is clipped.",
         ),
         *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
         n_critics(2),
@@ -81,18 +113,31 @@ TD3 = AlgorithmSpec(
 TQC = AlgorithmSpec(
     id="TQC",
     name="Truncated Quantile Critics",
-    summary="SAC that drops its most optimistic guesses. Often the best score per step.",
+    summary="SAC that drops the highest value estimates. Often the best score per step.",
+    card=AlgorithmCard(
+        idea=(
+            "SAC whose critics predict the distribution of returns and drop the highest quantiles."
+        ),
+        when="Continuous actions, when the best score for a number of steps matters more than "
+        "time.",
+        first=("top_quantiles_to_drop_per_net", "learning_rate", "gradient_steps"),
+        how="Drop more if it overestimates returns, fewer if it underestimates them.",
+    ),
+    family=Family.REPLAY,
+    library="sb3_contrib",
+    is_in_fast_engine=True,
+    exports_to_onnx=True,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
-    check_together=common.check_memory,
-    defaults_for=common.memory_defaults(_BUFFER),
+    check_together=common.check_buffer,
+    defaults_for=common.buffer_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(3e-4),
-        *common.memory(_BUFFER, _WARMUP),
+        *common.replay_buffer(_BUFFER, _WARMUP),
         common.batch_size(256),
         common.tau(0.005),
         common.gamma(),
-        *common.rounds(1),
+        *common.update_schedule(1),
         common.target_update_interval(1),
         Hyperparameter(
             name="top_quantiles_to_drop_per_net",
@@ -100,7 +145,7 @@ TQC = AlgorithmSpec(
             default=2,
             min=0,
             max=24,
-            description="How many of the most optimistic guesses of each critic are dropped.",
+            description="Number of highest quantiles dropped per critic.",
         ),
         *common.ENTROPY_TARGET,
         common.action_noise(None),
@@ -116,17 +161,26 @@ TQC = AlgorithmSpec(
 CROSSQ = AlgorithmSpec(
     id="CrossQ",
     name="CrossQ",
-    summary="SAC with batch normalisation and no target network. Slow on a processor.",
+    summary="SAC with batch normalization and no target network. Slow on a CPU.",
+    card=AlgorithmCard(
+        idea="SAC with batch normalization in its critics, which makes target networks "
+        "unnecessary.",
+        when="Continuous actions where steps are expensive. Without a GPU each step is slow.",
+        first=("learning_rate", "policy_delay", "learning_starts"),
+        how="If it is unstable, lower learning_rate first.",
+    ),
+    family=Family.REPLAY,
+    library="sb3_contrib",
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
-    check_together=common.check_memory,
-    defaults_for=common.memory_defaults(_BUFFER),
+    check_together=common.check_buffer,
+    defaults_for=common.buffer_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(1e-3),
-        *common.memory(_BUFFER, _WARMUP),
+        *common.replay_buffer(_BUFFER, _WARMUP),
         common.batch_size(256),
         common.gamma(),
-        *common.rounds(1),
+        *common.update_schedule(1),
         common.policy_delay(3),
         *common.ENTROPY_TARGET,
         common.action_noise(None),

@@ -1,6 +1,6 @@
-"""Hyperparameters of the network: its size, its non-linearity, how it begins."""
+"""Hyperparameters of the network: size, activation and initialization."""
 
-from app.catalog.algorithms.spec import Hyperparameter
+from app.catalog.algorithms.spec import Group, Hyperparameter
 
 ACTOR_AND_VALUE = ("pi", "vf")
 ACTOR_AND_CRITICS = ("pi", "qf")
@@ -9,7 +9,7 @@ ACTOR_AND_CRITICS = ("pi", "qf")
 def network(
     *sizes: int, activation: str, networks: tuple[str, ...] = ()
 ) -> tuple[Hyperparameter, ...]:
-    """Return what every network has; `networks` may each have layers of their own."""
+    """Return the hyperparameters of all networks; each of `networks` may have its own layers."""
     example = ": 64, 64; ".join(networks) + ": 256, 256"
     return (
         Hyperparameter(
@@ -18,9 +18,9 @@ def network(
             default=sizes,
             min=1,
             max=1024,
-            of_policy=True,
+            group=Group.NETWORK,
             networks=networks,
-            description="The sizes of the network's hidden layers"
+            description="Sizes of the network's hidden layers"
             + (f", or of each network's: {example}." if networks else "."),
         ),
         Hyperparameter(
@@ -28,15 +28,15 @@ def network(
             type="choice",
             default=activation,
             choices=("tanh", "relu", "elu"),
-            of_policy=True,
-            description="The non-linearity between the network's layers.",
+            group=Group.NETWORK,
+            description="Activation function between the network's layers.",
         ),
         Hyperparameter(
             name="layer_norm",
             type="bool",
             default=False,
-            of_policy=True,
-            description="Scale what each hidden layer passes on to mean 0 and deviation 1.",
+            group=Group.NETWORK,
+            description="Apply layer normalization after each hidden layer.",
         ),
     )
 
@@ -45,47 +45,47 @@ ORTHOGONAL_START = Hyperparameter(
     name="ortho_init",
     type="bool",
     default=True,
-    of_policy=True,
-    description="Begin with orthogonal weights, which keeps signals of all layers alike.",
+    group=Group.NETWORK,
+    description="Initialize the weights orthogonally.",
 )
 
 
 def log_std_init(default: float) -> Hyperparameter:
-    """Return the logarithm of the noise that a policy for continuous actions begins with."""
+    """Return the logarithm of the initial standard deviation of continuous actions."""
     return Hyperparameter(
         name="log_std_init",
         type="float",
         default=default,
         min=-10.0,
         max=3.0,
-        of_policy=True,
-        description="Logarithm of the deviation of actions at the start: lower is more careful.",
+        group=Group.NETWORK,
+        description="Logarithm of the initial standard deviation of actions: lower explores less.",
     )
 
 
 def n_quantiles(default: int) -> Hyperparameter:
-    """Return how finely the spread of returns is learned."""
+    """Return the number of quantiles of the return distribution."""
     return Hyperparameter(
         name="n_quantiles",
         type="int",
         default=default,
         min=2,
         max=512,
-        of_policy=True,
-        description="How many values stand for the spread of returns.",
+        group=Group.NETWORK,
+        description="Number of quantiles of the return distribution.",
     )
 
 
 def n_critics(default: int) -> Hyperparameter:
-    """Return how many critics judge."""
+    """Return the number of critics."""
     return Hyperparameter(
         name="n_critics",
         type="int",
         default=default,
         min=1,
         max=10,
-        of_policy=True,
-        description="How many critics judge an action; the most careful ones count.",
+        group=Group.NETWORK,
+        description="Number of critics; the lowest estimate counts.",
     )
 
 
@@ -96,8 +96,8 @@ LSTM = (
         default=64,
         min=1,
         max=1024,
-        of_policy=True,
-        description="How much the memory of the network holds.",
+        group=Group.NETWORK,
+        description="Size of the LSTM's hidden state.",
     ),
     Hyperparameter(
         name="n_lstm_layers",
@@ -105,21 +105,21 @@ LSTM = (
         default=1,
         min=1,
         max=4,
-        of_policy=True,
-        description="How many layers of memory lie on top of each other.",
+        group=Group.NETWORK,
+        description="Number of LSTM layers.",
     ),
     Hyperparameter(
         name="shared_lstm",
         type="bool",
         default=False,
-        of_policy=True,
-        description="Let policy and value function share one memory.",
+        group=Group.NETWORK,
+        description="Share one LSTM between policy and value function.",
     ),
     Hyperparameter(
         name="enable_critic_lstm",
         type="bool",
         default=True,
-        of_policy=True,
-        description="Give the value function a memory of its own.",
+        group=Group.NETWORK,
+        description="Use a separate LSTM for the value function.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Proximal Policy Optimisation, plain, with a memory, and with forbidden actions."""
+"""Proximal Policy Optimization: plain, recurrent, and with action masks."""
 
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import (
@@ -8,8 +8,8 @@ from app.catalog.algorithms.network import (
     log_std_init,
     network,
 )
-from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.catalog.environments.spec import ActionKind
+from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family, Hyperparameter
+from app.catalog.environments import ActionKind
 
 _CLIPPING = (
     Hyperparameter(
@@ -19,7 +19,9 @@ _CLIPPING = (
         min=0.001,
         max=1.0,
         schedulable=True,
-        description="How far one update may move the policy away from the one that acted.",
+        description=(
+            "How far one update may move the policy from the one that collected the samples."
+        ),
     ),
     Hyperparameter(
         name="clip_range_vf",
@@ -39,7 +41,7 @@ _N_EPOCHS = Hyperparameter(
     default=10,
     min=1,
     max=100,
-    description="How often each update goes through the collected experience.",
+    description="Number of epochs over the collected samples per update.",
 )
 
 _TARGET_KL = Hyperparameter(
@@ -49,7 +51,7 @@ _TARGET_KL = Hyperparameter(
     min=0.0001,
     max=1.0,
     nullable=True,
-    description="End an update early once the policy has moved this far; null: never.",
+    description="Stop an update early at this KL divergence; null: never.",
 )
 
 
@@ -72,8 +74,24 @@ def _shared(*, n_steps: int, batch_size: int) -> tuple[Hyperparameter, ...]:
 
 PPO = AlgorithmSpec(
     id="PPO",
-    name="Proximal Policy Optimisation",
-    summary="Learns from fresh experience in small, safe steps. A good first choice everywhere.",
+    name="Proximal Policy Optimization",
+    summary="Learns from new samples with clipped updates. A good first choice everywhere.",
+    card=AlgorithmCard(
+        idea=(
+            "Collects a rollout, makes a few epochs over it, and clips every update so that "
+            "the new policy stays close to the old one."
+        ),
+        when="A good first choice everywhere, above all where steps are cheap: it needs more of "
+        "them than SAC, and each costs less.",
+        first=("learning_rate", "n_steps", "ent_coef"),
+        how=(
+            "If it diverges, lower learning_rate. If it gets stuck early, a little ent_coef "
+            "keeps it exploring. If it is unstable, collect more with n_steps."
+        ),
+    ),
+    family=Family.ROLLOUT,
+    is_in_fast_engine=True,
+    exports_to_onnx=True,
     action_kinds=tuple(ActionKind),
     default_n_envs=8,
     check_together=common.check_rollout,
@@ -88,8 +106,21 @@ PPO = AlgorithmSpec(
 
 RECURRENT_PPO = AlgorithmSpec(
     id="RecurrentPPO",
-    name="PPO with a memory",
-    summary="PPO whose network remembers, for tasks where one observation doesn't tell all.",
+    name="PPO with an LSTM",
+    summary="PPO with a recurrent policy, for partially observable tasks.",
+    card=AlgorithmCard(
+        idea=(
+            "PPO with a recurrent network, so that its actions can depend on earlier observations."
+        ),
+        when=(
+            "Partially observable tasks, such as hidden velocities. Otherwise plain PPO, "
+            "with frame_stack if needed, is much faster."
+        ),
+        first=("learning_rate", "n_steps", "lstm_hidden_size"),
+        how="As with PPO; n_steps should cover the history that matters.",
+    ),
+    family=Family.ROLLOUT,
+    library="sb3_contrib",
     # With multi-binary actions sb3-contrib's LSTM policy fails in its loss.
     action_kinds=(ActionKind.DISCRETE, ActionKind.CONTINUOUS, ActionKind.MULTI_DISCRETE),
     default_n_envs=8,
@@ -106,8 +137,17 @@ RECURRENT_PPO = AlgorithmSpec(
 
 MASKABLE_PPO = AlgorithmSpec(
     id="MaskablePPO",
-    name="PPO with forbidden actions",
-    summary="PPO that never tries an action the environment rules out at the moment.",
+    name="PPO with action masks",
+    summary="PPO that never takes an action that the environment masks as invalid.",
+    card=AlgorithmCard(
+        idea="PPO that masks the actions which are invalid in the current state.",
+        when="Environments with action masks, such as board games. Without masks it is plain PPO.",
+        first=("learning_rate", "n_steps", "ent_coef"),
+        how="As with PPO.",
+    ),
+    family=Family.ROLLOUT,
+    library="sb3_contrib",
+    masks_actions=True,
     action_kinds=(ActionKind.DISCRETE, ActionKind.MULTI_DISCRETE, ActionKind.MULTI_BINARY),
     default_n_envs=8,
     check_together=common.check_rollout,

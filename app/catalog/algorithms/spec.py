@@ -1,33 +1,61 @@
-"""What the lab knows about an algorithm and its hyperparameters."""
+"""The description of an algorithm and its hyperparameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal
 
-from app.catalog.environments.spec import ActionKind, EnvSpec
-from app.core.errors import AlgorithmDoesNotFitError, InputError, UnknownHyperparameterError, short
-from app.core.parameters import Layers, Parameter
-from app.protocol.schedule import FORMS, Schedule, read_schedule
+from app.catalog.environments import ActionKind, EnvSpec
+from app.core import (
+    AlgorithmDoesNotFitError,
+    InputError,
+    Layers,
+    Parameter,
+    UnknownHyperparameterError,
+    shorten,
+)
+from app.protocol import SCHEDULE_FORMS, Schedule, read_schedule
 
 Value = float | int | bool | str | Layers | Schedule | None
-"""What a hyperparameter can be set to."""
+"""The value of a hyperparameter."""
+
+
+class Family(StrEnum):
+    """The data from which an algorithm learns."""
+
+    ROLLOUT = "rollout"
+    """The newest rollout: on-policy."""
+    REPLAY = "replay"
+    """A replay buffer: off-policy."""
+    SEARCH = "search"
+    """The returns of complete episodes, without gradients."""
+
+
+class Group(StrEnum):
+    """The groups of hyperparameters, in the order of the form."""
+
+    OPTIMISATION = "Optimization"
+    EXPERIENCE = "Rollout and replay"
+    EXPLORATION = "Exploration"
+    NETWORK = "Network"
+    """Arguments of the policy rather than of the algorithm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperparameter(Parameter):
-    """One knob of an algorithm."""
+    """One hyperparameter of an algorithm."""
+
+    group: Group = Group.OPTIMISATION
 
     scale: Literal["linear", "log"] = "linear"
     schedulable: bool = False
-    """Whether it may change with the progress of the run."""
-    of_policy: bool = False
-    """Whether it describes the network rather than the learning."""
+    """Whether it may follow a schedule over the run."""
 
     def check(self, value: object, *, field: str) -> Value:
         """Return `value` in this hyperparameter's type, or as a schedule.
 
         Raises:
-            InputError: if it has another type or lies outside the bounds.
+            InputError: if it has the wrong type or is out of bounds.
         """
         if self.schedulable and isinstance(value, str | Mapping | Schedule):
             return self._check_schedule(value, field=field)
@@ -38,14 +66,14 @@ class Hyperparameter(Parameter):
         schedule = read_schedule(value)
         if schedule is None:
             raise InputError(
-                f"{self.name} must be {self.expectation}, or a schedule such as {FORMS}; "
-                f"got {short(value)}.",
+                f"{self.name} must be {self.expectation}, or a schedule such as {SCHEDULE_FORMS}; "
+                f"got {shorten(value)}.",
                 field=field,
             )
         if self.min is not None and self.min > 0 and not any(v for _, v in schedule.points):
             raise InputError(f"{self.name} is 0 all the time with this schedule.", field=field)
         for _, number in schedule.points:
-            # Fading out to nothing is what schedules are for, even where 0 alone makes no sense.
+            # A schedule may end at 0 even if a constant 0 is not allowed.
             if number != 0 and not self.is_within(number):
                 raise InputError(
                     f"{self.name} must be {self.expectation} at every point of its schedule, "
@@ -56,24 +84,45 @@ class Hyperparameter(Parameter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlgorithmCard:
+    """Help for choosing and tuning an algorithm."""
+
+    idea: str
+    when: str
+    first: tuple[str, ...]
+    """The hyperparameters to change first."""
+    how: str
+    """The direction in which to change them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlgorithmSpec:
-    """What the lab shows and checks about one algorithm."""
+    """The properties of one algorithm that the lab shows and checks."""
 
     id: str
     name: str
     summary: str
+    card: AlgorithmCard
+    family: Family
+    library: Literal["stable_baselines3", "sb3_contrib"] = "stable_baselines3"
+    """The package of its class."""
+    is_in_fast_engine: bool = False
+    masks_actions: bool = False
+    """Whether it uses the environment's action masks."""
+    exports_to_onnx: bool = False
+    """Whether its policy, made of dense layers, can be exported as ONNX."""
     action_kinds: tuple[ActionKind, ...]
     hyperparameters: tuple[Hyperparameter, ...]
     default_n_envs: int
-    """How many copies of the environment it collects from unless told otherwise."""
+    """Default number of parallel environments."""
     check_together: Callable[[Mapping[str, Any], int, EnvSpec], None]
-    """Refuse values that are fine alone but not together, given n_envs and the environment."""
+    """Refuses invalid combinations of values, given n_envs and the environment."""
 
     defaults_for: Callable[[EnvSpec], Mapping[str, Any]] = lambda _: {}
-    """Defaults that are others in some environments."""
+    """Defaults that depend on the environment."""
 
     def check_fits(self, environment: EnvSpec) -> None:
-        """Make sure that the algorithm can act in `environment`.
+        """Check that the algorithm can act in `environment`.
 
         Raises:
             AlgorithmDoesNotFitError: if it can't.

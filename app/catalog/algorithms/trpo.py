@@ -1,14 +1,29 @@
-"""Trust Region Policy Optimisation."""
+"""Trust Region Policy Optimization."""
 
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import ACTOR_AND_VALUE, ORTHOGONAL_START, log_std_init, network
-from app.catalog.algorithms.spec import AlgorithmSpec, Hyperparameter
-from app.catalog.environments.spec import ActionKind
+from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family, Group, Hyperparameter
+from app.catalog.environments import ActionKind
 
 TRPO = AlgorithmSpec(
     id="TRPO",
-    name="Trust Region Policy Optimisation",
-    summary="Takes the largest policy step that a limit allows. Steady, slower than PPO.",
+    name="Trust Region Policy Optimization",
+    summary="Takes the largest policy step within a KL limit. Stable, slower than PPO.",
+    card=AlgorithmCard(
+        idea=(
+            "Takes the largest step that keeps the new policy within a KL limit of the old "
+            "one, found by line search."
+        ),
+        when="When stable progress matters more than speed. PPO is similar and faster.",
+        first=("target_kl", "n_steps", "n_critic_updates"),
+        how=(
+            "A larger target_kl allows larger steps. If the critic lags behind "
+            "(explained_variance stays low), raise n_critic_updates."
+        ),
+    ),
+    family=Family.ROLLOUT,
+    library="sb3_contrib",
+    exports_to_onnx=True,
     action_kinds=tuple(ActionKind),
     default_n_envs=8,
     check_together=common.check_rollout,
@@ -24,7 +39,7 @@ TRPO = AlgorithmSpec(
             default=0.01,
             min=0.0001,
             max=1.0,
-            description="How far one update may move the policy.",
+            description="Largest KL divergence of one update.",
         ),
         Hyperparameter(
             name="n_critic_updates",
@@ -32,7 +47,7 @@ TRPO = AlgorithmSpec(
             default=10,
             min=1,
             max=100,
-            description="How often each update goes through the experience for the value function.",
+            description="Number of epochs for the value function per update.",
         ),
         Hyperparameter(
             name="cg_max_steps",
@@ -40,7 +55,7 @@ TRPO = AlgorithmSpec(
             default=15,
             min=1,
             max=100,
-            description="Steps of the conjugate-gradient search for the policy's direction.",
+            description="Steps of the conjugate gradient method.",
         ),
         Hyperparameter(
             name="cg_damping",
@@ -48,7 +63,7 @@ TRPO = AlgorithmSpec(
             default=0.1,
             min=0.0,
             max=1.0,
-            description="Steadies that search; more of it makes shorter steps.",
+            description="Damping of that method; more makes smaller steps.",
         ),
         Hyperparameter(
             name="line_search_shrinking_factor",
@@ -56,7 +71,7 @@ TRPO = AlgorithmSpec(
             default=0.8,
             min=0.01,
             max=0.99,
-            description="A step that goes too far is shortened by this factor and tried again.",
+            description="Factor by which the line search shortens a step that is too large.",
         ),
         Hyperparameter(
             name="line_search_max_iter",
@@ -64,15 +79,16 @@ TRPO = AlgorithmSpec(
             default=10,
             min=1,
             max=100,
-            description="How often it is tried again before the update is given up.",
+            description="Largest number of line search iterations before the update is skipped.",
         ),
         Hyperparameter(
             name="sub_sampling_factor",
+            group=Group.EXPERIENCE,
             type="int",
             default=1,
             min=1,
             max=64,
-            description="Use only one in so many steps for the policy's direction.",
+            description="Use only every n-th sample for the search direction.",
         ),
         common.normalize_advantage(default=True),
         *common.STATE_DEPENDENT_NOISE,

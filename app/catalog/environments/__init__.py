@@ -1,1 +1,42 @@
-"""What can be trained on: plain data that the web process and the worker share."""
+"""The environments, as plain data."""
+
+from app.catalog.environments.catalogue import (
+    CUSTOM_PREFIX,
+    ENVIRONMENTS,
+    environment_of_run,
+    find_in_catalogue,
+    get_environment,
+    installed_ids,
+    register_environment,
+)
+from app.catalog.environments.envpool import why_no_envpool
+from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, filter_choices
+from app.catalog.environments.key_maps import Action, Key, KeyMap, key_map, neutral_value
+from app.catalog.environments.options import OptionValue
+from app.catalog.environments.spec import ActionKind, Difficulty, EnvSpec, ObservationKind, Observed
+
+__all__ = [
+    "CUSTOM_PREFIX",
+    "ENVIRONMENTS",
+    "SOLVED",
+    "UNSOLVED",
+    "Action",
+    "ActionKind",
+    "Difficulty",
+    "EnvSpec",
+    "EnvironmentFilter",
+    "Key",
+    "KeyMap",
+    "ObservationKind",
+    "Observed",
+    "OptionValue",
+    "environment_of_run",
+    "filter_choices",
+    "find_in_catalogue",
+    "get_environment",
+    "installed_ids",
+    "key_map",
+    "neutral_value",
+    "register_environment",
+    "why_no_envpool",
+]

@@ -40,7 +40,7 @@ def _game(
         max_episode_steps=27_000,
         default_timesteps=10_000_000,
         default_frame_stack=4,
-        # A lost life ends an episode for the learner, but not the game behind it.
+        # A lost life ends an episode in training, but not the game.
         repeats_itself=False,
         former_ids=tuple(former.format(game) for former in _FORMER_NAMES),
         extra=ATARI,
@@ -54,7 +54,7 @@ _OPTIONS = (
         name="full_action_space",
         type="bool",
         default=False,
-        description="Whether all 18 movements of the joystick are offered, useful or not.",
+        description="Whether to use all 18 joystick actions instead of the useful ones.",
     ),
 )
 
@@ -86,7 +86,7 @@ MS_PACMAN = _game(
 QBERT = _game(
     "Qbert",
     "Q*bert",
-    "Hop over a pyramid until every cube has changed its colour.",
+    "Hop over a pyramid until every cube has changed its color.",
     ("wait", "fire", "up", "right", "left", "down"),
 )
 SEAQUEST = _game(

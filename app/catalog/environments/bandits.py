@@ -1,4 +1,4 @@
-"""Bandits: rows of levers with unknown payouts, played in app/worker/envs/bandits.py."""
+"""Multi-armed bandits, implemented in app/worker/envs/bandits.py."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from app.catalog.environments.options import EnvOption
 from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 
 _ARMS = EnvOption(
-    name="arms", type="int", default=10, min=2, max=50, description="How many levers there are."
+    name="arms", type="int", default=10, min=2, max=50, description="Number of levers."
 )
 _PROBLEM = EnvOption(
     name="problem",
@@ -16,7 +16,7 @@ _PROBLEM = EnvOption(
     default=0,
     min=0,
     max=1_000_000,
-    description="Which payouts are drawn for the levers; the same number gives the same ones.",
+    description="Seed of the levers' payouts; the same number gives the same payouts.",
 )
 _NOISE = EnvOption(
     name="noise",
@@ -24,7 +24,7 @@ _NOISE = EnvOption(
     default=1.0,
     min=0.0,
     max=10.0,
-    description="How far single payouts scatter around the lever's mean.",
+    description="Standard deviation of the payouts around a lever's mean.",
 )
 _CONTEXTS = EnvOption(
     name="contexts",
@@ -32,7 +32,7 @@ _CONTEXTS = EnvOption(
     default=4,
     min=1,
     max=20,
-    description="How many situations there are, each with payouts of its own.",
+    description="Number of situations, each with its own payouts.",
 )
 
 
@@ -69,7 +69,9 @@ BERNOULLI_BANDIT = replace(
     GAUSSIAN_BANDIT,
     id="BernoulliBandit-v0",
     name="Bandit, Bernoulli",
-    description="Pull one of ten levers again and again; each pays one or nothing, by its chance.",
+    description=(
+        "Pull one of ten levers again and again; each pays 1 or 0 with its own probability."
+    ),
     reward_range=(0.0, 1.0),
     options=(_ARMS, _PROBLEM),
 )
@@ -78,7 +80,7 @@ CONTEXTUAL_BANDIT = replace(
     GAUSSIAN_BANDIT,
     id="ContextualBandit-v0",
     name="Bandit, contextual",
-    description="Pull the lever that pays best in the situation that is shown.",
+    description="Pull the lever with the best payout in the given situation.",
     observed=_situations(4),
     options=(_ARMS, _CONTEXTS, _NOISE, _PROBLEM),
 )

@@ -15,13 +15,13 @@ _WEATHER = (
         default=-10.0,
         min=-11.99,
         max=-0.01,
-        description="How hard the moon pulls; more negative is harder.",
+        description="Gravity; more negative is stronger.",
     ),
     EnvOption(
         name="enable_wind",
         type="bool",
         default=False,
-        description="Whether wind pushes and turns the lander.",
+        description="Whether there is wind.",
     ),
     EnvOption(
         name="wind_power",
@@ -29,7 +29,7 @@ _WEATHER = (
         default=15.0,
         min=0.0,
         max=20.0,
-        description="How hard the wind pushes, where there is any.",
+        description="Maximum linear wind force.",
     ),
     EnvOption(
         name="turbulence_power",
@@ -37,7 +37,7 @@ _WEATHER = (
         default=1.5,
         min=0.0,
         max=2.0,
-        description="How hard the wind turns the lander, where there is any.",
+        description="Maximum rotational wind force.",
     ),
 )
 
@@ -101,7 +101,7 @@ BIPEDAL_WALKER = EnvSpec(
     solved_threshold=300.0,
     max_episode_steps=1600,
     default_timesteps=1_000_000,
-    # Its Box2D world lives on from episode to episode, and with it the order of contacts.
+    # Its Box2D world persists across episodes, and with it the order of contacts.
     repeats_itself=False,
     former_ids=("BipedalWalker-v2",),
 )
@@ -161,7 +161,7 @@ CAR_RACING = EnvSpec(
     solved_threshold=900.0,
     max_episode_steps=1000,
     default_timesteps=1_000_000,
-    # As with the walker, its world outlives an episode.
+    # As with the walker, its world persists across episodes.
     repeats_itself=False,
     former_ids=("CarRacing-v2", "CarRacing-v1", "CarRacing-v0"),
     options=(
@@ -169,14 +169,13 @@ CAR_RACING = EnvSpec(
             name="continuous",
             type="bool",
             default=True,
-            description="Whether the wheel and the pedals can be moved by degrees; if not, there "
-            "are five buttons.",
+            description="Continuous steering, gas and brake; otherwise five discrete actions.",
         ),
         EnvOption(
             name="domain_randomize",
             type="bool",
             default=False,
-            description="Whether every track has colours of its own.",
+            description="Whether the colors change with every track.",
         ),
         EnvOption(
             name="lap_complete_percent",
@@ -184,7 +183,7 @@ CAR_RACING = EnvSpec(
             default=0.95,
             min=0.1,
             max=1.0,
-            description="Which part of the track must be driven over to finish a lap.",
+            description="Fraction of the track that must be visited to complete a lap.",
         ),
     ),
     changed_by=_car,

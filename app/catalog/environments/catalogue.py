@@ -1,4 +1,4 @@
-"""The environments on offer, and those that were described since."""
+"""The environments of the catalogue, and those registered at run time."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from app.catalog.environments import (
     toy_text,
 )
 from app.catalog.environments.spec import ActionKind, EnvSpec
-from app.core.errors import UnknownEnvironmentError
+from app.core import UnknownEnvironmentError
 
 _OFFERED = (
     classic_control.CARTPOLE,
@@ -59,64 +59,64 @@ _OFFERED = (
     mujoco.SWIMMER,
 )
 
-CUSTOM = "custom/"
-"""What the ids of environments begin with that people wrote here."""
+CUSTOM_PREFIX = "custom/"
+"""The prefix of the ids of custom environments."""
 
-CATALOGUE: dict[str, EnvSpec] = {spec.id: spec for spec in _OFFERED}
+ENVIRONMENTS: dict[str, EnvSpec] = {spec.id: spec for spec in _OFFERED}
 
-_FORMER_IDS = {former: spec for spec in CATALOGUE.values() for former in spec.former_ids}
-_described: dict[tuple[str, str], EnvSpec] = {}
+_FORMER_IDS = {former: spec for spec in ENVIRONMENTS.values() for former in spec.former_ids}
+_registered: dict[tuple[str, str], EnvSpec] = {}
 
 
 def get_environment(env_id: str, env_kwargs: Mapping[str, Any] | None = None) -> EnvSpec:
-    """Return one environment as it is with these options; a former id answers with its successor.
+    """Return an environment configured with these options; a former id returns its successor.
 
     Raises:
-        UnknownEnvironmentError: if it is neither in the catalogue nor was described before.
-        InputError: if it has no such option, or the value can't be used.
+        UnknownEnvironmentError: if it is neither in the catalogue nor registered.
+        InputError: if it has no such option, or the value is invalid.
     """
     given = env_kwargs or {}
     if (spec := find_in_catalogue(env_id)) is not None:
         return spec.configured(given)
-    described = _described.get(_key(env_id, given))
-    if described is None:
+    registered = _registered.get(_key(env_id, given))
+    if registered is None:
         raise UnknownEnvironmentError(env_id, installed_ids())
-    return described
+    return registered
 
 
 def installed_ids() -> list[str]:
-    """Return the ids that can be chosen here."""
-    return [spec.id for spec in CATALOGUE.values() if spec.is_installed]
+    """Return the ids of the catalogue's installed environments."""
+    return [spec.id for spec in ENVIRONMENTS.values() if spec.is_installed]
 
 
 def find_in_catalogue(env_id: str) -> EnvSpec | None:
-    """Return an environment of the catalogue by its id or a former one."""
-    return CATALOGUE.get(env_id) or _FORMER_IDS.get(env_id)
+    """Return an environment of the catalogue by its id or a former id."""
+    return ENVIRONMENTS.get(env_id) or _FORMER_IDS.get(env_id)
 
 
-def remember(spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> None:
-    """Let `get_environment` know an environment that was described."""
-    _described[_key(spec.id, env_kwargs)] = spec
+def register_environment(spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> None:
+    """Make a described environment available to `get_environment`."""
+    _registered[_key(spec.id, env_kwargs)] = spec
 
 
 def environment_of_run(env_id: str, env_kwargs: Mapping[str, Any] | None = None) -> EnvSpec:
-    """Return the environment of a run that exists, even if nothing is known of it any more."""
+    """Return the environment of an existing run; a placeholder if it is no longer known."""
     try:
         return get_environment(env_id, env_kwargs)
     except UnknownEnvironmentError:
-        return _forgotten(env_id)
+        return _placeholder(env_id)
 
 
 def _key(env_id: str, env_kwargs: Mapping[str, Any]) -> tuple[str, str]:
     return env_id, json.dumps(env_kwargs, sort_keys=True)
 
 
-def _forgotten(env_id: str) -> EnvSpec:
+def _placeholder(env_id: str) -> EnvSpec:
     return EnvSpec(
         id=env_id,
         name=env_id,
         family="other",
-        description="Nothing is known of this environment any more.",
+        description="This environment is no longer known to the lab.",
         action_kind=ActionKind.DISCRETE,
         action_labels=(),
         reward_range=(None, None),

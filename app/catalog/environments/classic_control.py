@@ -106,7 +106,7 @@ PENDULUM = EnvSpec(
             default=10.0,
             min=0.0,
             max=30.0,
-            description="How hard gravity pulls at the pendulum.",
+            description="Gravity.",
         ),
     ),
 )

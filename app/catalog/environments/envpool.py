@@ -1,10 +1,10 @@
-"""EnvPool: the same environments in C++, all copies stepped by one call, for training only."""
+"""EnvPool: C++ versions of environments, stepped in parallel by one call, for training only."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.catalog.environments.extras import Extra
-from app.protocol.wrappers import Wrappers
+from app.protocol import Wrappers
 
 ENVPOOL = Extra("envpool", ("envpool",))
 
@@ -21,28 +21,28 @@ _IDS = frozenset(
         "BipedalWalkerHardcore-v3",
     }
 )
-"""Those whose spaces, time limits and rewards were compared with Gymnasium's."""
+"""Environments whose spaces, time limits and rewards were compared with Gymnasium's."""
 
 
 def why_no_envpool(
-    env_id: str, changed: Mapping[str, Any], options: Wrappers, algorithm: str
+    env_id: str, changed: Mapping[str, Any], options: Wrappers, *, masks_actions: bool
 ) -> str | None:
-    """Say why EnvPool can't simulate this, or None; `changed` are options that aren't defaults."""
+    """Return why EnvPool can't be used, or None if it can; `changed` are non-default options."""
     if env_id not in _IDS:
-        return f"{env_id} is not among what it simulates like Gymnasium ({', '.join(sorted(_IDS))})"
+        return f"{env_id} is not one of its verified environments ({', '.join(sorted(_IDS))})"
     if changed:
         return f"it can't change {', '.join(changed)} of {env_id}"
-    used = [name for name in _AROUND_EACH if getattr(options, name) != getattr(Wrappers(), name)]
+    used = [name for name in _PER_ENV if getattr(options, name) != getattr(Wrappers(), name)]
     if used:
-        return f"{', '.join(used)} would have to go around every single environment"
-    if algorithm == "MaskablePPO":
-        return "it doesn't say which actions are allowed"
+        return f"{', '.join(used)} must wrap each environment individually"
+    if masks_actions:
+        return "it doesn't report which actions are allowed"
     if not ENVPOOL.is_installed:
-        return f"it isn't installed; this adds it: {ENVPOOL.command}"
+        return f"it isn't installed; install it with: {ENVPOOL.command}"
     return None
 
 
-_AROUND_EACH = (
+_PER_ENV = (
     "time_limit",
     "frame_skip",
     "sticky_actions",

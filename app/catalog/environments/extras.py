@@ -1,4 +1,4 @@
-"""Families of environments that come with packages of their own."""
+"""Optional dependency groups of environment families."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,25 +7,25 @@ from importlib.util import find_spec
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An optional part of this project, named as in pyproject.toml."""
+    """An optional dependency group, named as in pyproject.toml."""
 
     name: str
     packages: tuple[str, ...]
-    """What must be there to use it, as it is imported."""
+    """The import names of the required packages."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether its packages are there; they are looked for, not imported."""
-        return all(map(_is_there, self.packages))
+        """Whether its packages are installed; checked without importing them."""
+        return all(map(_is_importable, self.packages))
 
     @property
     def command(self) -> str:
-        """The command that adds it, for a shell in the project's folder."""
+        """The shell command that installs it, to be run in the project's folder."""
         return f".venv/bin/pip install --editable '.[{self.name}]'"
 
 
 @cache
-def _is_there(package: str) -> bool:
+def _is_importable(package: str) -> bool:
     return find_spec(package) is not None
 
 

@@ -1,4 +1,4 @@
-"""Which environments a person asks to see."""
+"""Filter environments by the choices of a user."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -20,32 +20,32 @@ _READ: dict[str, Callable[[EnvSpec], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentFilter:
-    """What a grid of environments is narrowed down to; an empty field means any."""
+    """Criteria of a list of environments; an empty field means any."""
 
     q: str = ""
-    """Words that all have to be in the id, the name or the family."""
+    """Words that must all be in the id, name or family."""
     family: str = ""
     actions: str = ""
     agents: str = ""
     difficulty: str = ""
     solved: str = ""
-    """`SOLVED` or `UNSOLVED`; what has no threshold is neither."""
+    """`SOLVED` or `UNSOLVED`; an environment without a threshold is neither."""
 
     @classmethod
     def read(cls, query: Mapping[str, str], specs: Iterable[EnvSpec]) -> "EnvironmentFilter":
-        """Read what an address asks for; what no environment could fit means any."""
-        known = choices(specs) | {"solved": (SOLVED, UNSOLVED)}
+        """Parse the query of a URL; values that match no environment mean any."""
+        known = filter_choices(specs) | {"solved": (SOLVED, UNSOLVED)}
         values = {name: query.get(name, "") for name in known}
         chosen = {name: value if value in known[name] else "" for name, value in values.items()}
         return cls(q=query.get("q", "")[:_LONGEST_TEXT], **chosen)
 
     @property
     def query(self) -> dict[str, str]:
-        """What an address says to ask for the same."""
+        """The query of a URL with this filter."""
         return {name: value for name, value in asdict(self).items() if value}
 
     def fits(self, spec: EnvSpec, solved: Collection[str]) -> bool:
-        """Whether `spec` is to be seen; `solved` are the ids of those that were solved."""
+        """Whether `spec` matches; `solved` are the ids of solved environments."""
         known = f"{spec.id} {spec.name} {spec.family}".lower()
         return (
             all(word in known for word in self.q.lower().split())
@@ -54,8 +54,8 @@ class EnvironmentFilter:
         )
 
 
-def choices(specs: Iterable[EnvSpec]) -> dict[str, tuple[str, ...]]:
-    """Return the values that each field can tell apart, in the order in which they are met."""
+def filter_choices(specs: Iterable[EnvSpec]) -> dict[str, tuple[str, ...]]:
+    """Return the distinct values of each field, in order of appearance."""
     offered = list(specs)
     found = {name: tuple(dict.fromkeys(map(read, offered))) for name, read in _READ.items()}
     levels = found["difficulty"]

@@ -1,11 +1,11 @@
-"""GridWorld, the lab's own example of an environment: app/worker/envs/grid_world.py plays it."""
+"""GridWorld, the lab's own example environment, implemented in app/worker/envs/grid_world.py."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.catalog.environments.options import EnvOption
 from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
-from app.protocol.grid_map import MAX_SIDE, GridMap, read_map, two_rooms
+from app.protocol import MAX_MAP_SIDE, GridMap, read_map, two_rooms
 
 _OPTIONS = (
     EnvOption(
@@ -13,8 +13,8 @@ _OPTIONS = (
         type="int",
         default=7,
         min=3,
-        max=MAX_SIDE,
-        description="How many rows and columns there are, unless a map says so.",
+        max=MAX_MAP_SIDE,
+        description="Number of rows and columns, unless a map is given.",
     ),
     EnvOption(
         name="map",
@@ -32,7 +32,7 @@ _OPTIONS = (
         default=0.0,
         min=0.0,
         max=1.0,
-        description="How often a step goes to the left or right of where it was meant to.",
+        description="Probability that a step goes to the left or right of its direction.",
     ),
     EnvOption(
         name="goal_reward",
@@ -40,7 +40,7 @@ _OPTIONS = (
         default=1.0,
         min=-100.0,
         max=100.0,
-        description="What reaching a goal G is worth.",
+        description="Reward for reaching a goal G.",
     ),
     EnvOption(
         name="trap_reward",
@@ -48,7 +48,7 @@ _OPTIONS = (
         default=-1.0,
         min=-100.0,
         max=100.0,
-        description="What falling into a trap T is worth.",
+        description="Reward for falling into a trap T.",
     ),
     EnvOption(
         name="step_reward",
@@ -56,14 +56,14 @@ _OPTIONS = (
         default=-0.01,
         min=-10.0,
         max=10.0,
-        description="What every step is worth; below zero it hurries the agent.",
+        description="Reward per step; a negative one favors short paths.",
     ),
     EnvOption(
         name="observation",
         type="choice",
         default="coordinates",
         choices=("coordinates", "one-hot"),
-        description="Whether the agent sees its row and column, or one number per cell.",
+        description="Whether observations are row and column, or one number per cell.",
     ),
 )
 _DEFAULTS = {option.name: option.default for option in _OPTIONS}
@@ -75,11 +75,11 @@ _COORDINATES = (
 
 def _configured(values: Mapping[str, Any]) -> dict[str, Any]:
     grid = read_map(values["map"]) if values["map"] else two_rooms(values["size"])
-    is_as_always = all(values[name] == _DEFAULTS[name] for name in values if name != "observation")
+    is_default = all(values[name] == _DEFAULTS[name] for name in values if name != "observation")
     return {
         "observed": _one_hot(grid) if values["observation"] == "one-hot" else _COORDINATES,
         "reward_range": _reward_range(grid, values),
-        "solved_threshold": 0.8 if is_as_always else None,
+        "solved_threshold": 0.8 if is_default else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Which keys play an environment; all that can be acted in by choices or few numbers has some."""
+"""Keyboard controls of environments with discrete or low-dimensional actions."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from app.catalog.environments.spec import ActionKind, EnvSpec
 
 Action = int | tuple[float, ...]
-"""One of several choices, or a list of numbers."""
+"""A discrete action, or the numbers of a continuous one."""
 
 _LIVE_FAMILIES = frozenset({"classic control", "box2d", "atari", "mujoco"})
-"""Worlds that go on by themselves; all others wait for a move."""
+"""Families that are stepped in real time; all others wait for a key."""
 _SPARE_KEYS = (*"1234567890", *"qwertyuiopasdfghjklzxcvbnm")
 _BUTTONS = {
     "left": "ArrowLeft",
@@ -33,41 +33,41 @@ _NAMED_KEYS = {
     "stick": "s",
 }
 _PAIRS = (("ArrowLeft", "ArrowRight"), ("ArrowDown", "ArrowUp"), ("a", "d"), ("s", "w"))
-_RESTING = frozenset({"wait", "coast", "no torque", "noop"})
+_NO_OPS = frozenset({"wait", "coast", "no torque", "noop"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One key, and the button on the screen that does the same."""
+    """A key and the equivalent button on the screen."""
 
     key: str
-    """As browsers call it."""
+    """Its name in browsers (`KeyboardEvent.key`)."""
     label: str
     """What it does."""
     action: int | None = None
-    """What it chooses by itself, where actions are choices."""
+    """The action it selects on its own, if actions are discrete."""
     axis: int = 0
-    """Which number it moves, where they are lists of numbers."""
+    """Index of the number it changes, if actions are continuous."""
     share: float = 0.0
-    """How far: 1 is to the highest, -1 to the lowest."""
+    """Fraction of the bound: 1 is the upper one, -1 the lower one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyMap:
-    """How keys that are held down become actions."""
+    """Translates pressed keys into actions."""
 
     keys: tuple[Key, ...]
     is_live: bool
-    """Whether the world goes on by itself; else each key pressed is one step."""
+    """Whether it is stepped in real time; otherwise each key press is one step."""
     chords: Mapping[frozenset[str], int]
-    """What several keys held together choose."""
+    """The actions of keys that are held together."""
     idle: tuple[int, ...] = ()
-    """What is done in turn while no key is held."""
-    idle_words: str = ""
-    """What that means, where it isn't doing nothing."""
+    """The actions that alternate while no key is held."""
+    idle_description: str = ""
+    """Explains `idle` if it isn't a no-op."""
 
     def choose(self, pressed: Sequence[str]) -> tuple[int, ...]:
-        """Return the choices to make in turn while these keys are held, the newest last."""
+        """Return the actions that alternate while these keys are held, the newest key last."""
         if (chord := self.chords.get(frozenset(pressed))) is not None:
             return (chord,)
         single = {key.key: key.action for key in self.keys}
@@ -80,8 +80,8 @@ class KeyMap:
         moved: Mapping[int, float],
         bounds: Sequence[tuple[float, float]],
     ) -> tuple[float, ...]:
-        """Return the numbers that held keys and moved sliders say; the rest of them rest."""
-        values = [resting(low, high) for low, high in bounds]
+        """Return the action of pressed keys and moved sliders; other numbers are neutral."""
+        values = [neutral_value(low, high) for low, high in bounds]
         for key in self.keys:
             if key.key in pressed and key.axis < len(values):
                 low, high = bounds[key.axis]
@@ -93,8 +93,8 @@ class KeyMap:
         return tuple(values)
 
 
-def resting(low: float, high: float) -> float:
-    """Return the value that does nothing, or as little as possible."""
+def neutral_value(low: float, high: float) -> float:
+    """Return 0, or the bound that is closest to it."""
     return min(max(0.0, low), high)
 
 
@@ -110,28 +110,30 @@ def key_map(spec: EnvSpec) -> KeyMap:
 
 def _choices(spec: EnvSpec, *, is_live: bool) -> KeyMap:
     labels = _LABELS.get(spec.id, spec.action_labels)
-    idle = tuple(i for i, label in enumerate(labels) if label in _RESTING)[:1]
+    idle = tuple(i for i, label in enumerate(labels) if label in _NO_OPS)[:1]
     if spec.id == "CartPole-v1":
         return KeyMap(
-            keys=_by_words(labels)[0],
+            keys=_by_labels(labels)[0],
             is_live=True,
             chords={},
             idle=(0, 1),
-            idle_words="Without a key the cart is pushed to the left and to the right in turn.",
+            idle_description=(
+                "Without a key, the cart is pushed to the left and to the right alternately."
+            ),
         )
-    keys, chords = _by_words(labels)
+    keys, chords = _by_labels(labels)
     return KeyMap(keys=keys, is_live=is_live and bool(idle), chords=chords, idle=idle)
 
 
-def _by_words(labels: Sequence[str]) -> tuple[tuple[Key, ...], dict[frozenset[str], int]]:
-    """Find keys by what actions are called, and spare ones for the rest."""
+def _by_labels(labels: Sequence[str]) -> tuple[tuple[Key, ...], dict[frozenset[str], int]]:
+    """Choose keys by the labels of actions, and spare keys for the rest."""
     keys: list[Key] = []
     chords: dict[frozenset[str], int] = {}
     left: list[int] = []
     for action, label in enumerate(labels):
         words = _TORQUES.get(label, label)
         buttons = frozenset(_BUTTONS[word] for word in words.split() if word in _BUTTONS)
-        if label in _RESTING:
+        if label in _NO_OPS:
             continue
         if label in _NAMED_KEYS:
             keys.append(Key(key=_NAMED_KEYS[label], label=label, action=action))
@@ -151,13 +153,13 @@ def _by_words(labels: Sequence[str]) -> tuple[tuple[Key, ...], dict[frozenset[st
 
 
 _TORQUES = {"torque -1": "left", "torque +1": "right", "main engine": "up"}
-"""Where a name doesn't say a direction that the eye sees."""
+"""Directions of labels that don't contain one."""
 _LABELS = {"ALE/Pong-v5": ("wait", "fire", "up", "down", "up and fire", "down and fire")}
-"""Pong's joystick goes to the right, its bat goes up."""
+"""Pong's joystick moves to the right when its paddle moves up."""
 
 
 def _pairs(spec: EnvSpec) -> tuple[Key, ...]:
-    """Give each of the first numbers of an action a key for less and one for more."""
+    """Return a key to decrease and one to increase each of the first numbers of an action."""
     names = spec.action_labels
     found: list[Key] = []
     for axis, (less, more) in enumerate(_PAIRS[: len(names)]):
@@ -167,7 +169,7 @@ def _pairs(spec: EnvSpec) -> tuple[Key, ...]:
 
 
 _AXES: dict[str, tuple[Key, ...]] = {
-    # A positive torque turns against the clock: the upper end goes to the left.
+    # A positive torque turns counterclockwise: the upper end moves to the left.
     "Pendulum-v1": (
         Key(key="ArrowLeft", label="turn left", axis=0, share=1.0),
         Key(key="ArrowRight", label="turn right", axis=0, share=-1.0),

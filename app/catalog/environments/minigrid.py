@@ -1,4 +1,4 @@
-"""MiniGrid: rooms, doors and keys, of which the agent sees the 7 by 7 cells before it."""
+"""MiniGrid: rooms, doors and keys; the agent sees the 7 by 7 cells in front of it."""
 
 from app.catalog.environments.extras import MINIGRID
 from app.catalog.environments.spec import ActionKind, EnvSpec, Observed

@@ -1,4 +1,4 @@
-"""MuJoCo: bodies with joints and motors."""
+"""The MuJoCo family: bodies with joints and motors."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from app.catalog.environments.spec import ActionKind, EnvSpec, Observed
 def _body(
     body: str, description: str, motors: tuple[str, ...], observed: tuple[str, ...], **facts: Any
 ) -> EnvSpec:
-    """Describe version 5; `facts` are fields in which it differs from most."""
+    """Describe version 5 of an environment; `facts` override the family's usual fields."""
     usual = EnvSpec(
         id=f"{body}-v5",
         name=body,
@@ -31,7 +31,7 @@ def _body(
 
 
 def _moving(position: tuple[str, ...], joints: tuple[str, ...]) -> tuple[str, ...]:
-    """Name where a body and its joints are, then how fast they move."""
+    """Return labels for the positions of a body and its joints, then for their speeds."""
     angles = (f"{joint} angle" for joint in joints)
     speeds = (f"{joint} speed" for joint in joints)
     return (*position, *angles, "horizontal speed", "vertical speed", "angular speed", *speeds)
@@ -115,7 +115,7 @@ INVERTED_PENDULUM = _body(
 )
 INVERTED_DOUBLE_PENDULUM = _body(
     "InvertedDoublePendulum",
-    "Balance two poles, one upon the other, on a cart.",
+    "Balance two poles, one on top of the other, on a cart.",
     ("force",),
     (
         *("cart position", "sine of pole 1", "sine of pole 2", "cosine of pole 1"),

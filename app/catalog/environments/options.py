@@ -1,13 +1,12 @@
-"""What can be set about an environment before it is made."""
+"""Options of environments: arguments of their constructors."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.core.errors import InputError
-from app.core.parameters import Parameter
+from app.core import InputError, Parameter
 
 OptionValue = float | int | bool | str | None
-"""What an option can be set to."""
+"""The value of an option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +14,13 @@ class EnvOption(Parameter):
     """One argument of an environment."""
 
     reader: Callable[[str], object] | None = None
-    """Reads a text; its ValueError says what is wrong with it."""
+    """Parses a text; the message of its ValueError says what is wrong."""
 
     def check(self, value: object, *, field: str) -> OptionValue:
         """Return `value` in this option's type.
 
         Raises:
-            InputError: if it has another type, lies outside the bounds or can't be read.
+            InputError: if it has the wrong type, is out of bounds or can't be parsed.
         """
         checked: OptionValue = Parameter.check(self, value, field=field)
         if self.reader is not None and isinstance(checked, str):

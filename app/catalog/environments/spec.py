@@ -1,4 +1,4 @@
-"""What the lab knows about an environment."""
+"""The description of an environment."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,11 +9,11 @@ from typing import Any
 
 from app.catalog.environments.extras import Extra
 from app.catalog.environments.options import EnvOption
-from app.core.errors import InputError, NotInstalledError, UnknownOptionError
+from app.core import InputError, NotInstalledError, UnknownOptionError
 
 
 class ActionKind(StrEnum):
-    """Which family of actions an environment takes."""
+    """The kind of an action space."""
 
     DISCRETE = "discrete"
     CONTINUOUS = "continuous"
@@ -22,7 +22,7 @@ class ActionKind(StrEnum):
 
 
 class ObservationKind(StrEnum):
-    """Which family of observations an agent sees."""
+    """The kind of an observation space."""
 
     BOX = "box"
     DISCRETE = "discrete"
@@ -33,7 +33,7 @@ class ObservationKind(StrEnum):
 
 
 class Difficulty(StrEnum):
-    """How long one has to train before there is something to see; the bounds are `_LONGEST`."""
+    """How much training shows progress; the bounds are `_LONGEST`."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -59,16 +59,16 @@ class Observed:
 
 
 def attribute_name(label: str) -> str:
-    """Return how a label is written in code: "cart position" as `cart_position`."""
+    """Convert a label to an identifier: "cart position" to `cart_position`."""
     name = "_".join(re.findall(r"[a-z0-9]+", label.lower()))
     return name if name.isidentifier() and not iskeyword(name) else f"_{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvSpec:
-    """What the lab shows and checks about one environment.
+    """The properties of one environment that the lab shows and checks.
 
-    Actions and observations are those of the agent, after the usual preprocessing of the family.
+    Actions and observations are those of the agent, after the family's usual preprocessing.
     """
 
     id: str
@@ -77,80 +77,95 @@ class EnvSpec:
     description: str
     action_kind: ActionKind
     n_actions: int | None = None
-    """How many actions there are to choose from, where they are discrete."""
+    """Number of actions, if they are discrete."""
     action_shape: tuple[int, ...] | None = None
-    """How many numbers an action has, where it isn't one choice."""
+    """The shape of an action, if it isn't discrete."""
     action_labels: tuple[str, ...]
     observation_kind: ObservationKind = ObservationKind.BOX
     observed: tuple[Observed, ...] = ()
-    """The components of an observation; empty where they are pixels or too many to name."""
+    """The components of an observation; empty if they are pixels or too many to name."""
     observation_size: tuple[int, ...] | None = None
-    """The shape of an observation, where it isn't a list of the components."""
+    """The shape of an observation, if it isn't a vector of the components."""
     reward_range: tuple[float | None, float | None]
-    """The lowest and highest reward of one step, as far as they are bounded."""
+    """The lowest and highest reward of one step; None if unbounded."""
     solved_threshold: float | None
     """The mean return over 100 episodes from which the environment counts as solved."""
     max_episode_steps: int | None
     default_timesteps: int
     """A budget within which PPO shows clear progress."""
     n_agents: int = 1
-    """How many act in it at once."""
+    """Number of agents that act at once."""
     default_frame_stack: int = 1
-    """How many observations in a row an agent sees at once unless told otherwise."""
+    """Default number of stacked observations."""
     repeats_itself: bool = True
-    """Whether the same seed and actions lead to exactly the same place, in a new process, too."""
+    """Whether the same seed and actions give exactly the same states, even in a new process."""
     renders: bool = True
-    """Whether it can be drawn."""
+    """Whether it can be rendered."""
     former_ids: tuple[str, ...] = ()
-    """Ids of earlier versions, for all of which this one is used."""
+    """Ids of earlier versions, which this one replaces."""
     extra: Extra | None = None
-    """The optional part of the project that it comes with."""
+    """The optional dependency group that it needs."""
     code: str | None = None
-    """The file that a person wrote it in; it travels with every job, for workers alone to load."""
-    is_gone: bool = False
-    """Whether a person wrote it who has deleted it since."""
+    """The source of a custom environment; it is sent with every job, and only workers load it."""
+    is_deleted: bool = False
+    """Whether it is a custom environment that its owner has deleted."""
     options: tuple[EnvOption, ...] | None = ()
-    """What can be set about it; None if nobody knows, so that anything may be tried."""
+    """Its options; None if they are unknown, so that any are accepted."""
     changed_by: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
-    """Which of these facts are others, given the values of all options."""
+    """Returns the fields that change with the given values of all options."""
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of an observation; the number of values where it is one of several."""
+        """The shape of an observation; for discrete ones the number of values."""
         return self.observation_size or (len(self.observed),)
 
+    @property
+    def observation_labels(self) -> list[str]:
+        """The names of the observation's components."""
+        return [component.name for component in self.observed]
+
+    @property
+    def observation_bounds(self) -> list[tuple[float | None, float | None]]:
+        """The bounds of the observation's components."""
+        return [(component.low, component.high) for component in self.observed]
+
+    @property
+    def known_options(self) -> tuple[EnvOption, ...]:
+        """Its options; empty if they are unknown."""
+        return self.options or ()
+
     def components(self, count: int) -> tuple[Observed, ...]:
-        """Name the `count` numbers of an observation, those without a name by their place."""
+        """Return the `count` components of an observation, numbered if they have no names."""
         if len(self.observed) == count:
             return self.observed
         return tuple(Observed(name=f"component {i + 1}") for i in range(count))
 
     @property
     def difficulty(self) -> Difficulty:
-        """How much training it takes, judged by its default budget."""
+        """How much training it takes, derived from its default budget."""
         fitting = (level for level, most in _LONGEST.items() if self.default_timesteps <= most)
         return next(fitting, Difficulty.HARD)
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be made here."""
+        """Whether its packages are installed."""
         return self.extra is None or self.extra.is_installed
 
     @property
     def install_hint(self) -> str | None:
-        """The command that adds it, if it is missing."""
+        """The command that installs its packages, if they are missing."""
         return None if self.is_installed or self.extra is None else self.extra.command
 
     def check_installed(self) -> None:
-        """Make sure that it can be made here.
+        """Check that it can be created here.
 
         Raises:
-            InputError: if it can't.
+            InputError: if it was deleted or isn't installed.
         """
-        if self.is_gone:
+        if self.is_deleted:
             raise InputError(
-                f"{self.id} was deleted. Runs that used it have a copy and can go on; a new one "
-                "needs an environment that is still here.",
+                f"{self.id} was deleted. Runs that used it have a copy and can be resumed; a new "
+                f"run needs an existing environment.",
                 field="env_id",
             )
         if self.install_hint is not None:
@@ -177,7 +192,7 @@ class EnvSpec:
         }
 
     def configured(self, given: Mapping[str, Any]) -> "EnvSpec":
-        """Return what is true of it with these options.
+        """Return its description with these options.
 
         Raises:
             InputError: if an option is unknown or its value can't be used.

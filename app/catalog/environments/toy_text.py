@@ -1,4 +1,4 @@
-"""The toy-text family: small worlds with states one can count."""
+"""The toy-text family: small environments with discrete states."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ def _lake_options(map_name: str) -> tuple[EnvOption, ...]:
             name="is_slippery",
             type="bool",
             default=True,
-            description="Whether the ice carries the walker to the side.",
+            description="Whether a step on the ice may slip to the side.",
         ),
         EnvOption(
             name="success_rate",
@@ -31,7 +31,7 @@ def _lake_options(map_name: str) -> tuple[EnvOption, ...]:
             default=1 / 3,
             min=0.0,
             max=1.0,
-            description="How often a step on slippery ice goes where it was meant to.",
+            description="Probability that a step on slippery ice goes in its direction.",
         ),
     )
 
@@ -105,7 +105,7 @@ CLIFF_WALKING = EnvSpec(
     id="CliffWalking-v1",
     name="Cliff Walking",
     family="toy text",
-    description="Walk along a cliff to the other side. One step too far and it begins anew.",
+    description="Walk along a cliff to the other side. A fall leads back to the start.",
     action_kind=ActionKind.DISCRETE,
     n_actions=4,
     action_labels=("up", "right", "down", "left"),

@@ -72,7 +72,7 @@ _PENDULUM_PPO = {
     "use_sde": True,
     "sde_sample_freq": 4,
 }
-_PENDULUM_MEMORY = {"learning_rate": 1e-3, "learning_starts": 500, "net_arch": [64, 64]}
+_PENDULUM_SAC = {"learning_rate": 1e-3, "learning_starts": 500, "net_arch": [64, 64]}
 _CONTINUOUS_CAR_SAC = {
     "learning_rate": 3e-4,
     "buffer_size": 50_000,
@@ -91,13 +91,13 @@ _CONTINUOUS_CAR_SAC = {
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
 
-def _with_memory(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset, ...]:
-    """Return presets of an algorithm with a memory; for a high score its steps shrink."""
-    fading = {**values, "learning_rate": f"{values['learning_rate']} -> 0"}
+def _with_replay_buffer(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset, ...]:
+    """Return presets of an off-policy algorithm; for a high score the learning rate decays."""
+    decaying = {**values, "learning_rate": f"{values['learning_rate']} -> 0"}
     return (
         Preset(total_timesteps=fast, hyperparameters=values),
         Preset(total_timesteps=stable, hyperparameters=values),
-        Preset(total_timesteps=stable, hyperparameters=fading),
+        Preset(total_timesteps=stable, hyperparameters=decaying),
     )
 
 
@@ -105,7 +105,7 @@ CLASSIC_CONTROL = {
     ("CartPole-v1", "PPO"): for_budgets(
         80_000, 120_000, 150_000, n_envs=32, hyperparameters=_CARTPOLE_PPO
     ),
-    ("CartPole-v1", "DQN"): _with_memory(30_000, 50_000, _CARTPOLE_DQN),
+    ("CartPole-v1", "DQN"): _with_replay_buffer(30_000, 50_000, _CARTPOLE_DQN),
     ("Acrobot-v1", "PPO"): (
         *(
             Preset(total_timesteps=steps, n_envs=16, hyperparameters=_ACROBOT_PPO, wrappers=_SCALED)
@@ -118,13 +118,13 @@ CLASSIC_CONTROL = {
             wrappers=_SCALED,
         ),
     ),
-    ("Acrobot-v1", "DQN"): _with_memory(30_000, 100_000, _ACROBOT_DQN),
+    ("Acrobot-v1", "DQN"): _with_replay_buffer(30_000, 100_000, _ACROBOT_DQN),
     ("MountainCar-v0", "PPO"): for_budgets(
         300_000, 500_000, 1_000_000, n_envs=16, hyperparameters=_MOUNTAIN_CAR_PPO, wrappers=_SCALED
     ),
-    ("MountainCar-v0", "DQN"): _with_memory(80_000, 120_000, _MOUNTAIN_CAR_DQN),
-    ("MountainCarContinuous-v0", "SAC"): _with_memory(20_000, 50_000, _CONTINUOUS_CAR_SAC),
-    ("Pendulum-v1", "SAC"): _with_memory(8_000, 20_000, _PENDULUM_MEMORY),
+    ("MountainCar-v0", "DQN"): _with_replay_buffer(80_000, 120_000, _MOUNTAIN_CAR_DQN),
+    ("MountainCarContinuous-v0", "SAC"): _with_replay_buffer(20_000, 50_000, _CONTINUOUS_CAR_SAC),
+    ("Pendulum-v1", "SAC"): _with_replay_buffer(8_000, 20_000, _PENDULUM_SAC),
     ("Pendulum-v1", "PPO"): (
         *(
             Preset(total_timesteps=steps, n_envs=4, hyperparameters=_PENDULUM_PPO)

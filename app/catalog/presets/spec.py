@@ -1,4 +1,4 @@
-"""What a preset is."""
+"""Presets and their measured results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class PresetName(StrEnum):
-    """The three of every pair of environment and algorithm."""
+    """The three presets of every environment and algorithm."""
 
     FAST = "fast"
     STABLE = "stable"
@@ -15,13 +15,13 @@ class PresetName(StrEnum):
 
     @property
     def label(self) -> str:
-        """As people read it."""
+        """The name shown to users."""
         return self.value.replace("_", " ").capitalize()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """Values that go together; what isn't named keeps the algorithm's default."""
+    """Values tuned together; others keep the algorithm's defaults."""
 
     total_timesteps: int
     n_envs: int | None = None
@@ -31,19 +31,19 @@ class Preset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What a preset reached when it was measured: 100 episodes after training, per seed."""
+    """The measured results of a preset: 100 episodes after training per seed."""
 
     scores: tuple[float, ...]
     """The mean return of each seed."""
     seconds: float
-    """Processor time of one training, the median over seeds."""
+    """CPU time of one training, the median over seeds."""
 
     @property
     def score(self) -> float:
-        """The mean over seeds."""
+        """The mean score over seeds."""
         return sum(self.scores) / len(self.scores)
 
 
 def for_budgets(fast: int, stable: int, high_score: int, **values: Any) -> tuple[Preset, ...]:
-    """Return three presets that differ by their budget only."""
+    """Return three presets that differ only in their budget."""
     return tuple(Preset(total_timesteps=steps, **values) for steps in (fast, stable, high_score))

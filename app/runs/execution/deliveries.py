@@ -1,14 +1,12 @@
-"""Files that a worker delivers in pieces, stored once they are whole."""
+"""Store the files that a worker delivers in pieces once they are complete."""
 
 from collections.abc import Awaitable, Callable
 
-from app.core.storage_thread import StorageThread
+from app.core import StorageThread
 from app.protocol import messages
-from app.runs.state.feed import RunFeed
-from app.workers.errors import ProtocolError
-from app.workers.local_worker import Piece
-from storage.files.atomic import write_atomically
-from storage.files.run_folder import RunFolder
+from app.runs.state import RunFeed
+from app.workers import Piece, ProtocolError
+from storage.files import RunFolder, write_atomically
 
 OnCheckpoint = Callable[[int, bytes], Awaitable[None]]
 
@@ -27,9 +25,9 @@ class Deliveries:
         keep_checkpoints: int,
         on_checkpoint: OnCheckpoint,
     ) -> None:
-        """`on_checkpoint` gets the policy of every checkpoint, packed for a worker."""
+        """`on_checkpoint` gets the policy of every checkpoint, as a frame for a worker."""
         self.resumable_step: int | None = None
-        """Where the run could go on, if it ended now."""
+        """The step from which the run could be resumed if it ended now."""
         self._feed = feed
         self._folder = folder
         self._disk = disk
@@ -37,13 +35,13 @@ class Deliveries:
         self._on_checkpoint = on_checkpoint
         self._content = bytearray()
         self._policy = bytearray()
-        """The policy of the checkpoint that comes next."""
+        """The policy of the checkpoint that the worker sends next."""
 
     async def take(self, piece: Piece, *, lines_written: int) -> None:
-        """Add a piece; with the last one the file is stored.
+        """Add a piece; the last one stores the file.
 
         Raises:
-            ProtocolError: if it is too large, or nothing that a training delivers.
+            ProtocolError: if the file is too large or not one that training delivers.
         """
         if len(self._content) + len(piece.content) > _LARGEST_FILE:
             raise ProtocolError(f"a file of more than {_LARGEST_FILE >> 20} MB")
@@ -55,11 +53,11 @@ class Deliveries:
             self._policy = content
         elif piece.header.name == "checkpoint.zip":
             lines = min(piece.header.lines, lines_written)
-            await self._keep_checkpoint(content, piece.header.timesteps, lines)
+            await self._save_checkpoint(content, piece.header.timesteps, lines)
         else:
-            await self._keep_file(content, piece.header)
+            await self._save_file(content, piece.header)
 
-    async def _keep_checkpoint(self, content: bytearray, timesteps: int, lines: int) -> None:
+    async def _save_checkpoint(self, content: bytearray, timesteps: int, lines: int) -> None:
         score = self._mean_reward_at(lines)
         facts = {"timesteps": timesteps, "lines": lines, "mean_reward": score}
         save = self._folder.save_checkpoint
@@ -69,7 +67,7 @@ class Deliveries:
         policy = messages.encode_weights(bytes(self._policy), timesteps=timesteps)
         await self._on_checkpoint(timesteps, policy)
 
-    async def _keep_file(self, content: bytearray, header: messages.BlobHeader) -> None:
+    async def _save_file(self, content: bytearray, header: messages.BlobHeader) -> None:
         path = self._folder.delivered.get(header.name)
         if path is None:
             raise ProtocolError(f"an unexpected file {header.name}")
@@ -80,6 +78,6 @@ class Deliveries:
             self._feed.set_has_model()
 
     def _mean_reward_at(self, line: int) -> float | None:
-        """Return the mean reward as it stood at a line of metrics, if it was measured by then."""
+        """Return the mean reward at a line of metrics, None before the first measurement."""
         known = (one.get("mean_reward") for one in reversed(self._feed.lines) if one["n"] <= line)
         return next((value for value in known if value is not None), None)

@@ -1,62 +1,58 @@
-"""Find the place from which a run goes on, and take back what came after it."""
+"""Choose the checkpoint from which a run resumes, and truncate what came after it."""
 
 from dataclasses import dataclass, replace
 
-from app.catalog.environments.catalogue import environment_of_run
-from app.runs.execution.supervisor import judge
-from app.runs.state.feed import RECENT_LINES
-from storage.database.sketches import sketch
-from storage.files.checkpoint_files import CheckpointFile
-from storage.files.clip_files import ClipFiles
-from storage.files.fork_files import ForkFiles
-from storage.files.run_folder import RunFolder
+from app.run_config import environment_of
+from app.runs.state import RECENT_LINES, progress_after
+from storage.database import sketch
+from storage.files import CheckpointFile, ClipFiles, RunFolder, SnapshotFiles
 from storage.metrics import metrics
-from storage.records.runs import JsonObject, Progress, RunRecord
+from storage.records import JsonObject, Progress, RunRecord
 
 
 class NoGoodCheckpointError(Exception):
-    """There is no place from which the run could go on."""
+    """The run has no readable checkpoint to resume from."""
 
     def __init__(self) -> None:
         super().__init__("None of its checkpoints can be read.")
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
-    """Where a run goes on, and what of it stays."""
+class ResumePoint:
+    """The checkpoint from which a run resumes, and the state of the run there."""
 
     checkpoint: CheckpointFile
     run: RunRecord
-    """The run as it was then."""
+    """The run with its progress at the checkpoint."""
     lines: list[JsonObject]
-    """The newest lines of metrics that stay."""
+    """The newest lines of metrics up to the checkpoint."""
     dropped: int
-    """How many lines were taken back."""
+    """Number of lines after the checkpoint, which were removed."""
     broken: tuple[str, ...]
     """Checkpoints that could not be read."""
     unreadable: int
-    """How many lines of metrics that stay can't be read."""
+    """Number of remaining lines of metrics that can't be read."""
 
 
-def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
-    """Choose the last good checkpoint and cut metrics, clips and forks back to it.
+def rewind(run: RunRecord, folder: RunFolder) -> ResumePoint:
+    """Choose the last readable checkpoint and truncate metrics, clips and snapshots to it.
 
     Raises:
-        NoGoodCheckpointError: if there is none; then nothing is touched.
+        NoGoodCheckpointError: if there is none; then no file is changed.
     """
     newest_first = folder.checkpoints[::-1]
-    good = next((i for i, candidate in enumerate(newest_first) if candidate.is_good()), None)
+    good = next((i for i, candidate in enumerate(newest_first) if candidate.is_intact()), None)
     if good is None:
         raise NoGoodCheckpointError
     checkpoint, broken = newest_first[good], newest_first[:good]
     for candidate in broken:
         candidate.remove()
     ClipFiles(folder.clips_path).cut_back(checkpoint.timesteps)
-    ForkFiles(folder.forks_path).cut_back(checkpoint.timesteps)
+    SnapshotFiles(folder.snapshots_path).cut_back(checkpoint.timesteps)
     dropped = metrics.cut_back(folder.metrics, int(checkpoint.facts()["lines"]))
-    return GoOn(
+    return ResumePoint(
         checkpoint=checkpoint,
-        run=_as_it_was(run, folder, checkpoint),
+        run=_run_at(run, folder, checkpoint),
         lines=metrics.tail_lines(folder.metrics, RECENT_LINES),
         dropped=dropped,
         broken=tuple(candidate.path.name for candidate in broken),
@@ -64,7 +60,7 @@ def go_on(run: RunRecord, folder: RunFolder) -> GoOn:
     )
 
 
-def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) -> RunRecord:
+def _run_at(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) -> RunRecord:
     lines = metrics.read_lines(folder.metrics)
     last = lines[-1] if lines else {}
     progress = Progress(
@@ -74,7 +70,7 @@ def _as_it_was(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) ->
         episodes=last.get("episode", 0),
         elapsed_s=last.get("elapsed_s", 0.0),
     )
-    threshold = environment_of_run(run.env_id, run.config.get("env_kwargs")).solved_threshold
+    threshold = environment_of(run).solved_threshold
     return replace(
-        run, progress=judge(progress, lines, threshold), latest=None, sketch=sketch(lines)
+        run, progress=progress_after(progress, lines, threshold), latest=None, sketch=sketch(lines)
     )

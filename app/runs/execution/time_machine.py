@@ -1,4 +1,4 @@
-"""The time machine: a short clip of moments of every training, made when a helper is idle."""
+"""The time machine: short clips of policy snapshots of every run, recorded in idle side slots."""
 
 import asyncio
 import logging
@@ -9,32 +9,24 @@ from pathlib import Path
 
 import msgspec
 
+from app.core import StorageThread, Tasks
 from app.core.events import Event
-from app.core.storage_thread import StorageThread
-from app.core.tasks import Tasks
-from app.protocol import commands, messages
-from app.protocol.user_code import UserCodeError
-from app.run_config.config import RunConfig
-from app.runs.execution.periodic_evaluation import SEED
-from app.runs.state.capacity import CodeRefusal
-from app.runs.state.journal import Journal
-from app.workers.errors import JobError, ProtocolError
-from app.workers.job import Job
-from app.workers.local_worker import Piece
-from app.workers.pool import WorkerPool
-from app.workers.video import Filmed
+from app.protocol import UserCodeError, commands, messages
+from app.run_config import RunConfig, config_of
+from app.runs.execution.periodic_evaluation import EVAL_SEED
+from app.runs.state import CodeRefusal, Journal
+from app.workers import Job, JobError, Piece, ProtocolError, RecordedVideo, WorkerPool
+from storage import RunNotFoundError, StorageError
 from storage.database import runs
-from storage.errors import RunNotFoundError, StorageError
-from storage.files.clip_files import ClipFiles, runs_with_clips_to_make
-from storage.files.lab_folder import LabFolder
+from storage.files import ClipFiles, LabFolder, runs_with_pending_clips
 
 CLIP_SECONDS = 5.0
 
 _LARGEST_CLIP = 4 << 20
 _PER_CLIP_S = 300.0
-_MOST_FAILURES = 3
+_MAX_FAILURES = 3
 _LINGER_S = 40.0
-"""So long a worker waits for the next moment: checkpoints come every half minute."""
+"""How long a worker waits for the next snapshot: checkpoints come every half minute."""
 _RETRY_AFTER_S = 30.0
 
 _log = logging.getLogger(__name__)
@@ -42,11 +34,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
-    """A few seconds with the policy that a run had at some step."""
+    """A few seconds of the policy that a run had at some step."""
 
     timesteps: int
     score: float | None
-    """What the episode on the fixed seed brought; None if it didn't end."""
+    """The return of the episode on the fixed seed; None if it didn't end."""
     size: int
     width: int
     height: int
@@ -63,7 +55,7 @@ _FACTS = msgspec.json.Decoder(Clip)
 
 
 class TimeMachine:
-    """Keeps moments of runs and films them one after the other, in a place that nobody wants."""
+    """Stores policy snapshots of runs and records a clip of each while a side slot is idle."""
 
     def __init__(
         self,
@@ -73,51 +65,51 @@ class TimeMachine:
         pool: WorkerPool,
         code_refusal: CodeRefusal,
         *,
-        kept: int,
+        clips_kept: int,
     ) -> None:
         self.changed = Event[str]()
-        """The clips of the run with this id are others."""
-        self.kept = kept
-        """How many moments of each run are kept beside those of its checkpoints."""
+        """The clips of the run with this id changed."""
+        self.clips_kept = clips_kept
+        """Number of clips kept per run, in addition to those of its checkpoints; 0 records none."""
         self._journal = journal
         self._folder = folder
         self._storage = storage
         self._pool = pool
         self._code_refusal = code_refusal
         self._waiting: dict[str, None] = {}
-        self._news = asyncio.Event()
+        self._snapshot_added = asyncio.Event()
         self._failures: Counter[str] = Counter()
         self._tasks = Tasks()
 
     async def open(self) -> None:
-        """Go on with what an earlier server left."""
-        if self.kept:
-            left = await asyncio.to_thread(runs_with_clips_to_make, self._folder.path)
-            self._waiting |= dict.fromkeys(left)
+        """Resume the work of an earlier server."""
+        if self.clips_kept:
+            pending = await asyncio.to_thread(runs_with_pending_clips, self._folder.path)
+            self._waiting |= dict.fromkeys(pending)
             self._tasks.start(self._work(), name="time machine")
 
     async def close(self) -> None:
-        """End what is under way; the next start goes on with it."""
+        """Cancel the recording; the next start of the server resumes it."""
         await self._tasks.cancel()
 
-    async def remember(self, run_id: str, timesteps: int, policy: bytes) -> None:
-        """Keep a policy until its clip is made; without room on the disk there is none."""
-        if not self.kept or self._failures[run_id] >= _MOST_FAILURES:
+    async def add_snapshot(self, run_id: str, timesteps: int, policy: bytes) -> None:
+        """Store a policy until its clip is recorded; on a full disk it is dropped."""
+        if not self.clips_kept or self._failures[run_id] >= _MAX_FAILURES:
             return
         try:
             await asyncio.to_thread(self._add, run_id, timesteps, policy)
         except OSError as error:
-            _log.warning("A moment of run %s was not kept: %s", run_id, error)
+            _log.warning("A policy snapshot of run %s was not saved: %s", run_id, error)
             return
         self._waiting[run_id] = None
-        self._news.set()
+        self._snapshot_added.set()
 
     async def clips(self, run_id: str) -> list[Clip]:
         """Return the clips of a run, earliest first."""
         return await asyncio.to_thread(self._read, run_id)
 
     def path(self, run_id: str, clip: Clip) -> Path:
-        """Return where a clip of a run lies."""
+        """Return the path of a clip of a run."""
         return self._files(run_id).clip(clip.timesteps)
 
     def _files(self, run_id: str) -> ClipFiles:
@@ -127,7 +119,7 @@ class TimeMachine:
         files = self._files(run_id)
         files.add(timesteps, policy)
         checkpoints = self._folder.run(run_id).checkpoints
-        files.thin_out(self.kept, keep=frozenset(file.timesteps for file in checkpoints))
+        files.thin_out(self.clips_kept, keep=frozenset(file.timesteps for file in checkpoints))
 
     def _read(self, run_id: str) -> list[Clip]:
         found = []
@@ -135,23 +127,23 @@ class TimeMachine:
             try:
                 found.append(_FACTS.decode(facts))
             except msgspec.MsgspecError as error:
-                _log.warning("A clip of run %s can't be read and is left out: %s", run_id, error)
+                _log.warning("A clip of run %s can't be read and is skipped: %s", run_id, error)
         return found
 
     async def _work(self) -> None:
         while True:
             while self._waiting:
-                await self._visit(next(iter(self._waiting)))
-            self._news.clear()
-            await self._news.wait()
+                await self._record(next(iter(self._waiting)))
+            self._snapshot_added.clear()
+            await self._snapshot_added.wait()
 
-    async def _visit(self, run_id: str) -> None:
-        """Film a run for as long as nobody wants the place."""
+    async def _record(self, run_id: str) -> None:
+        """Record clips of a run while a side slot is idle."""
         try:
             run = await self._storage(runs.get_run, run_id)
-            command = _command(RunConfig.model_validate(run.config))
+            command = _command(config_of(run))
         except (RunNotFoundError, ValueError):
-            # Deleted, or made by another version of the program.
+            # Deleted, or created by another version of the program.
             self._waiting.pop(run_id, None)
             return
         except StorageError:
@@ -160,53 +152,54 @@ class TimeMachine:
         if await self._code_refusal(run) is not None:
             self._waiting.pop(run_id, None)
             return
-        async with self._pool.side_slots.left_over():
-            filming = self._tasks.start(self._film_run(run_id, command), name=f"film {run_id}")
-            leaving = self._tasks.start(self._pool.side_slots.until_displaced(), name="give way")
+        async with self._pool.side_slots.idle_slot():
+            slots, recording = self._pool.side_slots, self._record_run(run_id, command)
+            recorded = self._tasks.start(recording, name=f"record clips of {run_id}")
+            preempted = self._tasks.start(slots.until_preempted(), name="yield the idle slot")
             try:
-                await asyncio.wait({filming, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({recorded, preempted}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in (filming, leaving):
+                for task in (recorded, preempted):
                     task.cancel()
-                await asyncio.gather(filming, leaving, return_exceptions=True)
+                await asyncio.gather(recorded, preempted, return_exceptions=True)
 
-    async def _film_run(self, run_id: str, command: commands.Clip) -> None:
+    async def _record_run(self, run_id: str, command: commands.Clip) -> None:
         step: int | None = None
         try:
-            async with self._pool.job(command, patient=True) as job:
+            async with self._pool.job(command, low_priority=True) as job:
                 while (step := await self._next(run_id)) is not None:
-                    await self._film(job, run_id, step)
+                    await self._record_clip(job, run_id, step)
         except (JobError, UserCodeError, TimeoutError, OSError) as error:
             await self._fail(run_id, step, error)
 
     async def _next(self, run_id: str) -> int | None:
-        """Return the next step of a run to film; None if another run waits, or none comes."""
+        """Return the next step of a run to record; None if another run waits or none arrives."""
         while True:
             if waiting := await asyncio.to_thread(self._files(run_id).waiting):
                 return waiting[0]
             self._waiting.pop(run_id, None)
             if self._waiting:
                 return None
-            self._news.clear()
+            self._snapshot_added.clear()
             try:
                 async with asyncio.timeout(_LINGER_S):
-                    await self._news.wait()
+                    await self._snapshot_added.wait()
             except TimeoutError:
                 return None
             if run_id not in self._waiting:
                 return None
 
-    async def _film(self, job: Job, run_id: str, step: int) -> None:
+    async def _record_clip(self, job: Job, run_id: str, step: int) -> None:
         files = self._files(run_id)
         policy = await asyncio.to_thread(files.policy, step)
         if policy is None:
             return
         job.worker.send(policy)
         async with asyncio.timeout(_PER_CLIP_S):
-            filmed, score = await _receive_clip(job)
-        video = filmed.video
+            recorded, score = await _receive_clip(job)
+        video = recorded.video
         if video is None:
-            raise ProtocolError("there was no picture")
+            raise ProtocolError("the clip has no frames")
         clip = Clip(
             timesteps=step,
             score=score,
@@ -218,42 +211,42 @@ class TimeMachine:
             created_at=datetime.now(UTC),
         )
         facts = asdict(clip)
-        if await asyncio.to_thread(files.save, step, filmed.content, facts, policy=policy):
+        if await asyncio.to_thread(files.save, step, recorded.content, facts, policy=policy):
             self.changed.emit(run_id)
 
     async def _fail(self, run_id: str, step: int | None, error: Exception) -> None:
-        """Leave a moment out; after a few failures there are no more clips of the run."""
-        _log.warning("A clip of run %s was not made: %r", run_id, error)
+        """Drop a snapshot; after a few failures no more clips of the run are recorded."""
+        _log.warning("A clip of run %s was not recorded: %r", run_id, error)
         if step is None:
             await asyncio.sleep(_RETRY_AFTER_S)
             return
         self._failures[run_id] += 1
         files = self._files(run_id)
-        is_last = self._failures[run_id] >= _MOST_FAILURES
-        left_out = await asyncio.to_thread(files.waiting) if is_last else [step]
-        for one in left_out:
+        is_last = self._failures[run_id] >= _MAX_FAILURES
+        dropped = await asyncio.to_thread(files.waiting) if is_last else [step]
+        for one in dropped:
             await asyncio.to_thread(files.remove, one)
         if is_last:
             reason = str(error) or "it took too long"
-            message = f"The time machine can't film this run: {reason}."
-            await self._journal.tell(run_id, "clips_failed", message)
+            message = f"The time machine can't record this run: {reason}."
+            await self._journal.add_event(run_id, "clips_failed", message)
 
 
-async def _receive_clip(job: Job) -> tuple[Filmed, float | None]:
-    filmed = Filmed()
+async def _receive_clip(job: Job) -> tuple[RecordedVideo, float | None]:
+    recorded = RecordedVideo()
     while True:
         match received := await job.next():
-            case messages.Filmed() if received.fps > 0:
-                filmed.said = received
+            case messages.VideoRecorded() if received.fps > 0:
+                recorded.header = received
             case Piece():
-                filmed.take(received)
-                if len(filmed.content) > _LARGEST_CLIP:
+                recorded.take(received)
+                if len(recorded.content) > _LARGEST_CLIP:
                     raise ProtocolError(f"a clip of more than {_LARGEST_CLIP >> 20} MB")
-            case messages.Clipped():
-                return filmed, received.score
+            case messages.ClipRecorded():
+                return recorded, received.score
             case _:
                 raise ProtocolError(f"{type(received).__name__} instead of a clip")
 
 
 def _command(config: RunConfig) -> commands.Clip:
-    return commands.Clip(setup=config.setup(), seed=SEED, seconds=CLIP_SECONDS)
+    return commands.Clip(setup=config.setup(), seed=EVAL_SEED, seconds=CLIP_SECONDS)

@@ -1,49 +1,41 @@
-"""How many runs may train at once: in the whole lab, and of each person."""
+"""How many runs may train at once: in the whole lab, and of each user."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from storage.records.runs import RunRecord
+from storage.records import QueuedRun, RunRecord
 
 OwnerLimit = Callable[[str | None], int | None]
-"""Returns how many runs of somebody may train at once; None: no limit of their own."""
+"""Returns how many runs of an owner may train at once; None: no limit per owner."""
 
 CodeRefusal = Callable[[RunRecord], Awaitable[str | None]]
-"""Says why a worker may not be given the code in a run; None: it may, or there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """What of a run's owner decides whether it may have a worker."""
-
-    limit: OwnerLimit
-    code_refusal: CodeRefusal
+"""Returns why the code of a run may not be executed; None: it may, or there is none."""
 
 
 def no_limit(_: str | None) -> int | None:
-    """Let everybody have as many as the lab has workers."""
+    """Set no limit per owner."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Chooses who is next, in the order of waiting; who has their share waits without blocking."""
+    """Chooses the next runs in queue order; owners at their limit don't block the others."""
 
     limit: int
-    of_owner: OwnerLimit = no_limit
+    owner_limit: OwnerLimit = no_limit
 
     def choose(
-        self, waiting: Sequence[RunRecord], training: Iterable[str | None]
-    ) -> list[RunRecord]:
-        """Return the runs that may begin now; `training` are the owners of those that do."""
+        self, waiting: Sequence[QueuedRun], training: Iterable[str | None]
+    ) -> list[QueuedRun]:
+        """Return the runs that may start now; `training` has the owner of each active run."""
         busy = Counter(training)
-        chosen: list[RunRecord] = []
+        chosen: list[QueuedRun] = []
         for run in waiting:
             if busy.total() >= self.limit:
                 break
-            most = self.of_owner(run.owner)
-            if most is None or busy[run.owner] < most:
+            limit = self.owner_limit(run.owner)
+            if limit is None or busy[run.owner] < limit:
                 busy[run.owner] += 1
                 chosen.append(run)
         return chosen

@@ -3,101 +3,101 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.workers.errors import Cause, Exit
-from storage.records.runs import JsonObject, Progress, RunStatus
+from app.workers import Cause, Exit
+from storage.records import JsonObject, Progress, RunStatus
 
 STOP_WITHIN_S = 10.0
-"""So long a worker has to deliver its model after it was asked to stop."""
+"""How long a worker may take to deliver its model after a stop request."""
 
 
-class StopWish(StrEnum):
-    """Who wants a run to end."""
+class StopRequest(StrEnum):
+    """A request to end a run, named after who made it."""
 
-    PERSON = "person"
+    USER = "user"
     SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended, and the sentence for it."""
+    """How a run ended, with a sentence that explains it."""
 
     status: RunStatus
     message: str
     line: int | None = None
-    """Where in the code that a person wrote, if that is the reason."""
+    """Line in the user's code that caused it, if any."""
 
     @property
     def data(self) -> JsonObject:
-        """What else the log says about it."""
+        """Additional data for the event log."""
         return {} if self.line is None else {"line": self.line}
 
     @property
     def error(self) -> str | None:
-        """What went wrong, if anything did."""
+        """The error, None if the run completed or was stopped."""
         harmless = {RunStatus.COMPLETED, RunStatus.STOPPED}
         return None if self.status in harmless else self.message
 
 
 def finished(
-    reason: str, wish: StopWish | None, progress: Progress, resumable_step: int | None
+    reason: str, stop_request: StopRequest | None, progress: Progress, resumable_step: int | None
 ) -> Ending:
-    """A worker did its job, or as much of it as it was let, and delivered the model."""
+    """The worker completed or stopped its job and delivered the model."""
     steps = f"{progress.timesteps:,} steps"
-    kept = f"The model was kept.{goes_on_from(resumable_step)}"
+    saved = f"The model was saved.{resume_hint(resumable_step)}"
     if reason == "budget":
         message = f"Training complete: {steps} in {progress.elapsed_s:,.1f} s."
         return Ending(RunStatus.COMPLETED, message)
     if reason == "solved":
         message = f"Solved: ended after {steps} in {progress.elapsed_s:,.1f} s, before the budget."
         return Ending(RunStatus.COMPLETED, message)
-    if wish is StopWish.SERVER:
-        message = f"The server was shut down after {steps}. {kept}"
+    if stop_request is StopRequest.SERVER:
+        message = f"The server was shut down after {steps}. {saved}"
         return Ending(RunStatus.INTERRUPTED, message)
-    return Ending(RunStatus.STOPPED, f"Stopped after {steps}. {kept}")
+    return Ending(RunStatus.STOPPED, f"Stopped after {steps}. {saved}")
 
 
-def goes_on_from(step: int | None) -> str:
-    """Say from where a run can go on, after another sentence; nothing if it can't."""
-    return "" if step is None else f" It can go on from step {step:,}."
+def resume_hint(step: int | None) -> str:
+    """Return a sentence to append on the step to resume from; empty if there is none."""
+    return "" if step is None else f" It can be resumed from step {step:,}."
 
 
-def not_begun(wish: StopWish | None) -> Ending:
-    """A run was stopped before it had a worker."""
-    if wish is StopWish.SERVER:
-        return Ending(RunStatus.INTERRUPTED, "The server was shut down before training began.")
-    return Ending(RunStatus.STOPPED, "Stopped before it began.")
+def not_started(stop_request: StopRequest | None) -> Ending:
+    """The run was stopped before it had a worker."""
+    if stop_request is StopRequest.SERVER:
+        return Ending(RunStatus.INTERRUPTED, "The server was shut down before training started.")
+    return Ending(RunStatus.STOPPED, "Stopped before training started.")
 
 
 def failed(reason: str, line: int | None = None) -> Ending:
-    """A worker, or what ran in it, did something wrong."""
+    """The worker, or the code that it ran, failed."""
     return Ending(RunStatus.FAILED, reason, line)
 
 
-def no_disk(error: OSError) -> Ending:
-    """The run's folder can't be written any more."""
+def disk_error(error: OSError) -> Ending:
+    """The run's folder is no longer writable."""
     reason = error.strerror or type(error).__name__
-    message = f"The runs folder can't be written: {reason}. Everything shown before is kept."
+    message = f"The runs folder can't be written: {reason}. Everything shown so far is saved."
     return Ending(RunStatus.INTERRUPTED, message)
 
 
-def lost(exit: Exit, wish: StopWish | None, resumable_step: int | None = None) -> Ending:
-    """A worker ended without a result."""
-    if wish is StopWish.SERVER:
-        return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was kept.")
-    if wish is StopWish.PERSON:
-        message = "Stopped. The worker did not answer in time, so no model was kept."
+def lost(exit: Exit, stop_request: StopRequest | None, resumable_step: int | None = None) -> Ending:
+    """The worker ended without a result."""
+    if stop_request is StopRequest.SERVER:
+        return Ending(RunStatus.INTERRUPTED, "The server was shut down. No model was saved.")
+    if stop_request is StopRequest.USER:
+        message = "Stopped. The worker did not answer in time, so no model was saved."
         return Ending(RunStatus.STOPPED, message)
     match exit.cause:
         case Cause.OUTSIDE:
             signal = f" ({exit.status})" if exit.status else ""
-            message = f"The worker was ended from outside{signal}, by the system or by a person."
-            return Ending(RunStatus.INTERRUPTED, message + goes_on_from(resumable_step))
+            message = f"The worker was killed from outside{signal}, by the system or by a user."
+            return Ending(RunStatus.INTERRUPTED, message + resume_hint(resumable_step))
         case Cause.SANDBOX:
             return failed(
-                "Sandbox violation: the worker tried what the sandbox forbids, and was ended."
+                "Sandbox violation: the worker tried a forbidden operation and was ended."
             )
         case Cause.USER_CODE:
-            return failed(exit.how, exit.line)
+            return failed(exit.reason, exit.line)
         case Cause.LIMIT:
-            return failed(f"The worker was ended: {exit.how}.")
-    return failed(f"The worker ended by itself without a word ({exit.status}).")
+            return failed(f"The worker was ended: {exit.reason}.")
+    return failed(f"The worker exited without a message ({exit.status}).")

@@ -1,4 +1,4 @@
-"""What a run looks like right now: read by pages and streams, written by its supervisor alone."""
+"""The current state of a run: read by pages and streams, written only by its supervisor."""
 
 import asyncio
 from collections import deque
@@ -8,9 +8,8 @@ from typing import Any
 
 from app.core.events import Event
 from app.runs.state.frames import FrameHub
-from storage.database.sketches import Sketcher
-from storage.records.curves import terms_of
-from storage.records.runs import EventRecord, JsonObject, Progress, RunRecord
+from storage.database import Sketcher
+from storage.records import EventRecord, JsonObject, Progress, RunRecord, terms_of
 
 RECENT_LINES = 2_000
 RECENT_EPISODES = 100
@@ -28,15 +27,15 @@ class Episode:
     reward: float
     length: int
     timesteps: int
-    """When it ended."""
+    """The step at which it ended."""
     at: str | None
-    """When that was, by the clock."""
+    """The wall-clock time at which it ended."""
     terms: Mapping[str, float] = field(default_factory=dict)
-    """What a custom reward gave, whole and term by term, if the run has one."""
+    """The return under a custom reward, in total and per term, if the run has one."""
 
     @classmethod
     def of(cls, line: JsonObject) -> "Episode":
-        """Read it from the line of metrics that tells of its end."""
+        """Build it from the line of metrics that reports its end."""
         shaped = {"shaped_reward": line.get("shaped_reward"), **terms_of(line)}
         terms = {name: value for name, value in shaped.items() if isinstance(value, int | float)}
         return cls(
@@ -50,16 +49,16 @@ class Episode:
 
 
 class RunFeed:
-    """The state of one run, and the news that it changed.
+    """The state of one run, with events on every change.
 
-    Who comes late reads the state and sees the same as who was there.
+    A late subscriber reads the state and sees the same as an early one.
     """
 
     def __init__(
         self, run: RunRecord, lines: Sequence[JsonObject], events: Iterable[EventRecord]
     ) -> None:
         self.changed = Event[[]]()
-        """Something on this feed is new; announced at most four times a second."""
+        """The feed changed; emitted at most four times a second."""
 
         self.run = run
         self.frames = FrameHub()
@@ -68,21 +67,21 @@ class RunFeed:
         self.episodes: deque[Episode] = deque(maxlen=RECENT_EPISODES)
         self.is_deleted = False
         self.has_checkpoint = False
-        """Whether there is a place from which to go on."""
+        """Whether there is a checkpoint to resume from."""
         self.has_model = False
         """Whether there is a model to download."""
         self.version = 0
-        """Grows with every change."""
-        self._cuts: list[int] = []
-        """The last line that stayed, each time that lines were taken back."""
+        """Increases with every change."""
+        self._truncated_to: list[int] = []
+        """The last remaining line of each truncation."""
         self.live_note: str | None = None
-        """Why nothing is shown live although somebody looks, if that is so."""
+        """Why the live view shows nothing although it has viewers; None if it works."""
         self._latest: dict[str, Any] = {}
         self._sketcher = Sketcher(run.sketch)
         self._sketch = run.sketch
         self._next_change = asyncio.Event()
         self._announcing: asyncio.TimerHandle | None = None
-        self._remember(lines)
+        self._add_to_state(lines)
         self._latest.update(run.latest or {})
 
     @property
@@ -92,7 +91,7 @@ class RunFeed:
 
     @property
     def line_count(self) -> int:
-        """How many lines of metrics the run has."""
+        """The number of lines of metrics of the run."""
         return int(self.lines[-1]["n"]) if self.lines else 0
 
     @property
@@ -101,86 +100,86 @@ class RunFeed:
         return self.events[0].id if self.events else 0
 
     def lines_after(self, n: int) -> list[JsonObject] | None:
-        """Return the lines above number `n`, or None if they reach back further than this feed."""
+        """Return the lines after number `n`, or None if this feed no longer has all of them."""
         if self.lines and n + 1 < self.lines[0]["n"]:
             return None
         return [line for line in self.lines if line["n"] > n]
 
     def set_run(self, run: RunRecord) -> None:
-        """Show another status, name or error."""
+        """Update status, name and error."""
         self.run = replace(run, progress=self.run.progress)
         self._announce()
 
     def set_progress(self, progress: Progress) -> None:
-        """Show how far the run has come."""
+        """Update the progress."""
         self.run = replace(self.run, progress=progress)
         self._announce()
 
     def set_speed(self, fps: float | None) -> None:
-        """Show how fast it goes."""
+        """Update the steps per second."""
         if fps is not None:
             self._latest["fps"] = fps
             self._announce()
 
     def add_lines(self, lines: Sequence[JsonObject]) -> None:
-        """Show new lines of metrics, which are on disk already."""
-        self._remember(lines)
+        """Add lines of metrics, which are on disk already."""
+        self._add_to_state(lines)
         self._sketch = self._sketcher.add(lines)
         self._announce()
 
-    def cut_back(self, run: RunRecord, lines: Sequence[JsonObject]) -> None:
-        """Forget what came after a checkpoint; `lines` are the newest that stay."""
+    def truncate(self, run: RunRecord, lines: Sequence[JsonObject]) -> None:
+        """Drop what came after a checkpoint; `lines` are the newest that remain."""
         self.run = run
         self._sketcher, self._sketch = Sketcher(run.sketch), run.sketch
         self.lines.clear()
         self.episodes.clear()
         self._latest = dict(run.latest or {})
-        self._remember(lines)
-        self._cuts.append(self.line_count)
+        self._add_to_state(lines)
+        self._truncated_to.append(self.line_count)
         self._announce()
 
     @property
     def truncations(self) -> int:
-        """How often lines were taken back, for those who keep some."""
-        return len(self._cuts)
+        """How often lines were dropped, for readers that hold some."""
+        return len(self._truncated_to)
 
-    def kept_since(self, truncations: int) -> int:
-        """Return the last line that still holds for somebody who knows of so many truncations."""
-        return min(self._cuts[truncations:], default=self.line_count)
+    def last_valid_line(self, truncations: int) -> int:
+        """Return the last line that is still valid for a reader that saw this many truncations."""
+        return min(self._truncated_to[truncations:], default=self.line_count)
 
     def add_event(self, event: EventRecord) -> None:
-        """Show a new event, which is in the database already."""
+        """Add an event, which is in the database already."""
         self.events.appendleft(event)
         self._announce()
 
     def set_deleted(self) -> None:
-        """Say that the run is gone."""
+        """Mark the run as deleted."""
         self.is_deleted = True
         self._announce()
 
     def set_has_checkpoint(self) -> None:
-        """Say that there is a place from which to go on."""
+        """Note that there is a checkpoint to resume from."""
         self.has_checkpoint = True
         self._announce()
 
     @property
     def has_policy(self) -> bool:
-        """Whether there is, or soon will be, a policy to play with."""
+        """Whether there is, or soon will be, a policy to play."""
         return self.has_model or self.has_checkpoint or self.run.status.has_worker
 
     def set_has_model(self) -> None:
-        """Say that there is a model to download."""
+        """Note that there is a model to download."""
         self.has_model = True
         self._announce()
 
     def set_live_note(self, note: str | None) -> None:
-        """Say why nothing is shown live, or that it is."""
+        """Set why the live view shows nothing; None: it works."""
         if note != self.live_note:
             self.live_note = note
             self._announce()
 
     async def wait(self, seen: int, seconds: float) -> bool:
-        """Wait until `version` isn't `seen` any more, at most so long; return whether it is so."""
+        """Wait at most `seconds` for a version other than `seen`; return whether there is one."""
         if self.version != seen:
             return True
         try:
@@ -190,7 +189,7 @@ class RunFeed:
             return False
         return True
 
-    def _remember(self, lines: Sequence[JsonObject]) -> None:
+    def _add_to_state(self, lines: Sequence[JsonObject]) -> None:
         self.lines.extend(lines)
         for line in lines:
             measured = {k: v for k, v in line.items() if v is not None and k not in _NOT_MEASURED}

@@ -1,4 +1,4 @@
-"""What happens to runs, written down first and told second: statuses, events, feeds."""
+"""Changes of runs, stored first and announced second: statuses, events, feeds."""
 
 import asyncio
 import logging
@@ -11,47 +11,43 @@ from typing import Any
 
 import msgspec
 
-from app.catalog.environments.catalogue import environment_of_run
+from app.core import StorageThread, Tasks, until_written, write_value
 from app.core.events import Event
-from app.core.storage_thread import StorageThread, until_written
-from app.core.tasks import Tasks
 from app.protocol import messages
-from app.protocol.engine import describe_engine
+from app.run_config import config_of, describe_engine, environment_of
 from app.runs.state.endings import Ending
 from app.runs.state.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
-from storage.database import events, runs
-from storage.database.database import in_one_step
-from storage.errors import NotWrittenError
-from storage.files.lab_folder import LabFolder
-from storage.files.run_folder import RunFolder
+from storage import NotWrittenError
+from storage.database import events, runs, transaction
+from storage.files import LabFolder, RunFolder
 from storage.metrics import metrics
-from storage.records.runs import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
+from storage.records import EventLevel, EventRecord, JsonObject, RunRecord, RunStatus
 
-_LOUD = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
+_LEVELS = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
 
 _log = logging.getLogger(__name__)
 
 
 class Journal:
-    """The only one who moves a run through its life and adds to its log."""
+    """Changes the status of runs and adds to their event logs; nothing else does."""
 
     def __init__(self, folder: LabFolder, storage: StorageThread) -> None:
         self.run_changed = Event[RunRecord]()
         """A run was created, renamed, or moved to another status."""
+        self.run_ending = Event[RunRecord]()
+        """Emits the final record of a run; its log has the end only once all subscribers return."""
         self._folder = folder
         self._storage = storage
-        # A feed lives as long as its run trains or somebody looks at it.
+        # A feed exists as long as its run trains or something refers to it.
         self._feeds: weakref.WeakValueDictionary[str, RunFeed] = weakref.WeakValueDictionary()
-        self._late = Tasks()
-        self.before_end: Callable[[RunRecord], Awaitable[None]] | None = None
-        """Has the last word about a run before its log says that it is over; never raises."""
+        self._retries = Tasks()
 
     async def close(self) -> None:
-        """Give up on what could not be written down."""
-        await self._late.cancel()
+        """Give up on events that could not be stored."""
+        await self._retries.cancel()
 
     async def feed(self, run_id: str) -> RunFeed:
-        """Return what a run looks like right now, and news about it.
+        """Return the feed of a run: its current state, with events on changes.
 
         Raises:
             RunNotFoundError: if there is none of this id.
@@ -64,9 +60,9 @@ class Journal:
         frame = await asyncio.to_thread(_last_frame, folder)
         has_model = await asyncio.to_thread(folder.model.is_file)
         has_checkpoint = await asyncio.to_thread(lambda: bool(folder.checkpoints))
-        # Last and in one call: what is written from now on finds the feed and is added to it.
+        # Last and in one call: later writes find the feed and are added to it.
         run, log = await self._storage(_run_and_log, run_id)
-        # Somebody else may have made it while this one was reading.
+        # A concurrent call may have created it meanwhile.
         if (known := self._feeds.get(run_id)) is not None:
             return known
         feed = self._feeds[run_id] = RunFeed(run, lines, log)
@@ -77,11 +73,11 @@ class Journal:
         return feed
 
     def live(self, run_id: str) -> RunFeed | None:
-        """Return the feed of a run if anybody has it."""
+        """Return the feed of a run if one exists."""
         return self._feeds.get(run_id)
 
     def forget(self, run_id: str) -> None:
-        """Tell those who follow a run that it was deleted, and let nobody new follow it."""
+        """Mark the feed of a run as deleted, and drop it."""
         if (feed := self._feeds.pop(run_id, None)) is not None:
             feed.set_deleted()
 
@@ -94,23 +90,23 @@ class Journal:
         error: str | None = None,
         data: JsonObject | None = None,
     ) -> RunRecord:
-        """Take a run one step further in its life, and say so in its log.
+        """Move a run to another status, and log it.
 
         Raises:
-            WrongStateError: if its life has no such step.
-            NotWrittenError: if it can't be written down; then it didn't happen.
+            WrongStateError: if there is no such transition.
+            NotWrittenError: if it can't be stored; then nothing has changed.
         """
-        move = partial(_move_and_tell, run_id, status, message, error=error, data=data)
+        move = partial(_move_and_log, run_id, status, message, error=error, data=data)
         run, event = await self._storage(move)
         _log.info("Run %s is %s", run_id, status)
         self._show_event(event)
         return self.announce(run)
 
     async def end(self, run_id: str, ending: Ending) -> RunRecord:
-        """Write down how a run ended; if that has to wait, those who look see it all the same.
+        """Store how a run ended; subscribers see it even if it can't be stored yet.
 
         Raises:
-            NotWrittenError: if it can't be written down; then it has to be tried again.
+            NotWrittenError: if it can't be stored; the caller has to retry.
         """
         feed = self._feeds.get(run_id)
         try:
@@ -118,21 +114,20 @@ class Journal:
                 run = feed.run
                 save = partial(runs.save_progress, sketch=run.sketch)
                 await self._storage(save, run_id, run.progress, feed.latest)
-                if self.before_end is not None:
-                    ended = replace(run, status=ending.status, error=ending.error)
-                    await self.before_end(ended)
+                ended = replace(run, status=ending.status, error=ending.error)
+                await self.run_ending.call(ended)
             return await self.move(
                 run_id, ending.status, ending.message, error=ending.error, data=ending.data
             )
         except NotWrittenError:
             if feed is not None and feed.run.status is not ending.status:
                 now = datetime.now(UTC)
-                seen = replace(feed.run, status=ending.status, error=ending.error, finished_at=now)
-                self.announce(seen)
+                shown = replace(feed.run, status=ending.status, error=ending.error, finished_at=now)
+                self.announce(shown)
             raise
 
-    async def tell(self, run_id: str, event_type: str, message: str, **more: Any) -> None:
-        """Add to a run's log, as soon as that is possible."""
+    async def add_event(self, run_id: str, event_type: str, message: str, **more: Any) -> None:
+        """Add an event to a run's log; retry in the background if it can't be stored."""
 
         async def add() -> EventRecord:
             return await self._storage(events.add_event, run_id, event_type, message, **more)
@@ -140,104 +135,96 @@ class Journal:
         try:
             self._show_event(await add())
         except NotWrittenError:
-            self._late.start(self._tell_late(add), name=f"log of {run_id}")
+            self._retries.start(self._add_late(add), name=f"log of {run_id}")
 
-    async def _tell_late(self, add: Callable[[], Awaitable[EventRecord]]) -> None:
+    async def _add_late(self, add: Callable[[], Awaitable[EventRecord]]) -> None:
         self._show_event(await until_written(add, "An event"))
 
     def _show_event(self, event: EventRecord | None) -> None:
         if event is not None and (feed := self._feeds.get(event.run_id)) is not None:
             feed.add_event(event)
 
-    async def note_change(self, run_id: str, timesteps: int, values: Mapping[str, Any]) -> None:
-        """Write into a run's config what it goes on with from some step."""
+    async def record_change(self, run_id: str, timesteps: int, values: Mapping[str, Any]) -> None:
+        """Record in a run's config which values it uses from a step on."""
         change = {"timesteps": timesteps, **msgspec.to_builtins(values)}
         budget = {name: values[name] for name in ("total_timesteps",) if name in values}
         merge = partial(self._storage, runs.merge_config, run_id, budget, change=change)
         run = await until_written(merge, f"A change of run {run_id}")
         await self.save_config(run)
 
-    async def note_engine(self, run: RunRecord, said: messages.Started) -> None:
-        """Write down what trains a run, if it is another engine than was thought."""
-        if said.engine == run.config.get("engine_used", "sb3"):
-            return
-        values = {"engine_used": said.engine, "engine_reason": said.why_not_fast}
-        merge = partial(self._storage, runs.merge_config, run.id, values)
-        await self.save_config(await until_written(merge, f"The engine of run {run.id}"))
-
     async def save_config(self, run: RunRecord) -> RunRecord:
-        """Write a config that changed into the run's folder, too, and show it."""
+        """Write a changed config to the run's folder, too, and announce it."""
         await asyncio.to_thread(self._folder.run(run.id).save_config, run.config)
         return self.announce(run)
 
     def announce(self, run: RunRecord) -> RunRecord:
-        """Show a run as it now stands in the database."""
+        """Publish the current record of a run to its feed and to subscribers."""
         if (feed := self._feeds.get(run.id)) is not None:
             feed.set_run(run)
         self.run_changed.emit(run)
         return run
 
 
-class RunTurns:
-    """Writes down what a supervisor hears of one run."""
+class RunLog:
+    """Logs what a worker reports about one run, and updates its status."""
 
     def __init__(self, journal: Journal, run_id: str) -> None:
         self._journal = journal
         self._run_id = run_id
 
-    async def started(self, said: messages.Started) -> None:
-        """Training began, or went on from a checkpoint."""
-        timesteps, notes = said.timesteps, list(said.notes)
-        message = f"Training goes on from step {timesteps:,}." if timesteps else "Training started."
-        run = await self._move(RunStatus.RUNNING, message)
-        spec = environment_of_run(run.env_id, run.config.get("env_kwargs"))
+    async def started(self, message: messages.Started) -> None:
+        """Training started, or resumed from a checkpoint."""
+        timesteps, notes = message.timesteps, list(message.notes)
+        text = f"Training continues from step {timesteps:,}." if timesteps else "Training started."
+        run = await self._move(RunStatus.RUNNING, text)
+        spec = environment_of(run)
         if timesteps and not spec.repeats_itself:
-            notes.append(f"{run.env_id} can't be brought back bit for bit, only nearly so.")
-        await self._journal.note_engine(run, said)
+            notes.append(f"{run.env_id} can't be restored exactly, only approximately.")
         if not timesteps:
-            why_not = said.why_not_fast or run.config.get("engine_reason")
-            await self._journal.tell(self._run_id, "engine", describe_engine(said.engine, why_not))
+            config = config_of(run)
+            sentence = describe_engine(config.engine_used, config.engine_reason)
+            await self._journal.add_event(self._run_id, "engine", sentence)
         for note in notes:
-            await self._journal.tell(self._run_id, "resumed", note, level=EventLevel.WARNING)
+            await self._journal.add_event(self._run_id, "resumed", note, level=EventLevel.WARNING)
 
     async def paused(self, *, on: bool) -> None:
-        """Training waits, or goes on again."""
+        """Training paused, or resumed."""
         status = RunStatus.PAUSED if on else RunStatus.RUNNING
-        message = "Paused. Everything is kept." if on else "Training goes on."
+        message = "Paused. The complete state is kept." if on else "Training continues."
         await self._move(status, message)
 
     async def changed(self, timesteps: int, change: messages.Change) -> None:
-        """Training goes on with other values."""
+        """Training uses other values from now on."""
         values = {
             name: getattr(change, name)
             for name in change.__struct_fields__
             if getattr(change, name) is not None
         }
-        words = ", ".join(f"{name} {_write(value)}" for name, value in values.items())
-        await self._journal.note_change(self._run_id, timesteps, values)
+        words = ", ".join(f"{name} {write_value(value)}" for name, value in values.items())
+        await self._journal.record_change(self._run_id, timesteps, values)
         data = {"timesteps": timesteps, "values": msgspec.to_builtins(values)}
         message = f"From step {timesteps:,} on: {words}."
-        await self._journal.tell(self._run_id, "changed", message, data=data)
+        await self._journal.add_event(self._run_id, "changed", message, data=data)
 
-    async def noted(self, said: messages.Noted) -> None:
-        """The worker has something to tell a person."""
-        level = EventLevel.WARNING if said.is_warning else EventLevel.INFO
-        message = said.message[: messages.MAX_TEXT]
-        await self._journal.tell(self._run_id, said.event_type[:50], message, level=level)
+    async def noted(self, note: messages.Noted) -> None:
+        """The worker reports something for the user."""
+        level = EventLevel.WARNING if note.is_warning else EventLevel.INFO
+        message = note.message[: messages.MAX_TEXT]
+        await self._journal.add_event(self._run_id, note.event_type[:50], message, level=level)
 
     async def solved(self, timesteps: int, mean_reward: float) -> None:
-        """The mean over 100 episodes reached the threshold for the first time."""
+        """The mean reward over 100 episodes reached the threshold for the first time."""
         message = f"Solved: mean reward {mean_reward:,.1f} over 100 episodes, step {timesteps:,}."
         data = {"timesteps": timesteps, "mean_reward": mean_reward}
-        await self._journal.tell(self._run_id, "solved", message, data=data)
+        await self._journal.add_event(self._run_id, "solved", message, data=data)
 
     async def _move(self, status: RunStatus, message: str) -> RunRecord:
-        # The run goes on meanwhile; only what it says next is heard later.
+        # The worker continues meanwhile; only its next messages are handled later.
         move = partial(self._journal.move, self._run_id, status, message)
         return await until_written(move, f"That run {self._run_id} is {status}")
 
 
-def _move_and_tell(
+def _move_and_log(
     run_id: str,
     status: RunStatus,
     message: str | None,
@@ -245,16 +232,12 @@ def _move_and_tell(
     error: str | None,
     data: JsonObject | None,
 ) -> tuple[RunRecord, EventRecord | None]:
-    with in_one_step():
-        run = runs.move_run(run_id, status, error=error)
+    with transaction():
+        run = runs.change_status(run_id, status, error=error)
         if message is None:
             return run, None
-        level = _LOUD.get(status, EventLevel.INFO)
+        level = _LEVELS.get(status, EventLevel.INFO)
         return run, events.add_event(run_id, status.value, message, level=level, data=data)
-
-
-def _write(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _run_and_log(run_id: str) -> tuple[RunRecord, tuple[EventRecord, ...]]:

@@ -1,1 +1,1 @@
-"""Checks of what users gave: environments, rewards, pictures."""
+"""Check what users uploaded: environments, rewards, images."""

@@ -1,21 +1,20 @@
-"""Make a small square picture of one that a stranger sent."""
+"""Make a small square image from an untrusted one."""
 
 import io
 
 from PIL import Image, ImageOps
 
-from app.protocol import commands
-from app.protocol.pipe import Channel
+from app.protocol import Channel, commands
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-_MOST_PIXELS = 50_000_000
+_MAX_PIXELS = 50_000_000
 
 
 def shrink(job: commands.Shrink, channel: Channel, content: bytes) -> None:
-    """Deliver avatar.png: pixels only, nothing else of what the file held."""
-    Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
-    with Image.open(io.BytesIO(content), formats=_FORMATS) as sent:
-        upright = ImageOps.exif_transpose(sent)
+    """Deliver avatar.png, which has the pixels but none of the file's other data."""
+    Image.MAX_IMAGE_PIXELS = _MAX_PIXELS
+    with Image.open(io.BytesIO(content), formats=_FORMATS) as uploaded:
+        upright = ImageOps.exif_transpose(uploaded)
         square = ImageOps.fit(upright.convert("RGB"), (job.side, job.side))
     clean = Image.new("RGB", square.size)
     clean.paste(square)

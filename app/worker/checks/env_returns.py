@@ -1,4 +1,4 @@
-"""What a person's environment returns from `reset` and `step`: whether a training can use it."""
+"""Check whether training can use what `reset` and `step` of a custom environment return."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol.user_code import ENVIRONMENT_FILE
+from app.protocol import ENVIRONMENT_FILE
 from app.worker.user_code.loader import line_of_return
 
 _SEED = 7
@@ -15,85 +15,90 @@ _STEPS = 25
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-class SpoiltError(Exception):
-    """The environment can't be used; the text says why."""
+class InvalidReturnValueError(Exception):
+    """The environment returned something that can't be used; the message is the reason."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
         self.line = line
 
 
-def check_answers(env: gym.Env[Any, Any]) -> None:
-    """Begin an episode and take a few steps.
+def check_returned_values(env: gym.Env[Any, Any]) -> None:
+    """Start an episode and take a few steps.
 
     Raises:
-        SpoiltError: if something is returned that can't be used, with the line that returns it.
+        InvalidReturnValueError: if a returned value can't be used; has the line that returns it.
     """
     env.action_space.seed(_SEED)
-    observation, _ = _check(env.reset, _wrong_beginning)
+    observation, _ = _check(env.reset, _problem_of_reset)
     check_numbers(env.observation_space, observation, 0.0, 0)
     for step in range(1, _STEPS + 1):
         action = env.action_space.sample()
-        answer = _check(env.step, _wrong_step, action)
+        returned = _check(env.step, _problem_of_step, action)
         try:
-            check_numbers(env.observation_space, answer[0], answer[1], step)
-        except SpoiltError as error:
-            raise SpoiltError(
+            check_numbers(env.observation_space, returned[0], returned[1], step)
+        except InvalidReturnValueError as error:
+            raise InvalidReturnValueError(
                 str(error), line_of_return(env.step, (action,), ENVIRONMENT_FILE)
             ) from None
-        if answer[2] or answer[3]:
+        if returned[2] or returned[3]:
             env.reset()
 
 
 def check_numbers(space: spaces.Space[Any], observation: Any, reward: Any, step: int) -> None:  # noqa: ANN401 - foreign
-    """Look at what one step brought.
+    """Check the observation and the reward of one step.
 
     Raises:
-        SpoiltError: if it has another shape than the space says, or isn't finite.
+        InvalidReturnValueError: if the observation has another shape than its space, or a
+            number isn't finite.
     """
     if not np.isfinite(float(reward)):
-        raise SpoiltError(f"The reward at step {step:,} is {float(reward)}. It must be finite.")
+        raise InvalidReturnValueError(
+            f"The reward at step {step:,} is {float(reward)}. It must be finite."
+        )
     if isinstance(space, spaces.Box) and np.shape(observation) != space.shape:
-        raise SpoiltError(
+        raise InvalidReturnValueError(
             f"The observation at step {step:,} has the shape {np.shape(observation)}; the "
             f"observation space says {space.shape}."
         )
     is_numbers = isinstance(observation, np.ndarray) and observation.dtype.kind == "f"
     if is_numbers and not np.isfinite(observation).all():
-        raise SpoiltError(f"The observation at step {step:,} has NaN or infinity in it.")
+        raise InvalidReturnValueError(
+            f"The observation at step {step:,} has NaN or infinity in it."
+        )
 
 
 def _check(
     call: Callable[..., Any],
-    wrong: Callable[[Any], str | None],
-    *asked: Any,
+    find_problem: Callable[[Any], str | None],
+    *arguments: Any,
 ) -> Any:  # noqa: ANN401 - foreign
-    answer = call(*asked)
-    if (words := wrong(answer)) is not None:
-        # To ask once more is the only way to see where the answer is returned.
-        raise SpoiltError(words, line_of_return(call, asked, ENVIRONMENT_FILE))
-    return answer
+    returned = call(*arguments)
+    if (problem := find_problem(returned)) is not None:
+        # Only a second call can show which line returns the value.
+        raise InvalidReturnValueError(problem, line_of_return(call, arguments, ENVIRONMENT_FILE))
+    return returned
 
 
-def _wrong_beginning(answer: Any) -> str | None:  # noqa: ANN401 - foreign
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        return f"reset() must return (observation, info), and returns {_kind(answer)}."
-    if not isinstance(answer[1], dict):
-        return f"The info that reset() returns must be a dict, and is {_kind(answer[1])}."
+def _problem_of_reset(returned: Any) -> str | None:  # noqa: ANN401 - foreign
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        return f"reset() must return (observation, info), and returns {_kind(returned)}."
+    if not isinstance(returned[1], dict):
+        return f"The info that reset() returns must be a dict, and is {_kind(returned[1])}."
     return None
 
 
-def _wrong_step(answer: Any) -> str | None:  # noqa: ANN401 - foreign
-    if not isinstance(answer, tuple) or len(answer) != 5:
+def _problem_of_step(returned: Any) -> str | None:  # noqa: ANN401 - foreign
+    if not isinstance(returned, tuple) or len(returned) != 5:
         return (
             "step() must return (observation, reward, terminated, truncated, info), and returns "
-            f"{_kind(answer)}."
+            f"{_kind(returned)}."
         )
-    reward = answer[1][()] if isinstance(answer[1], np.ndarray) else answer[1]
+    reward = returned[1][()] if isinstance(returned[1], np.ndarray) else returned[1]
     if not isinstance(reward, _NUMBERS):
-        return f"The reward must be a number, and is {_kind(answer[1])}."
-    if not isinstance(answer[4], dict):
-        return f"The info that step() returns must be a dict, and is {_kind(answer[4])}."
+        return f"The reward must be a number, and is {_kind(returned[1])}."
+    if not isinstance(returned[4], dict):
+        return f"The info that step() returns must be a dict, and is {_kind(returned[4])}."
     return None
 
 

@@ -1,11 +1,10 @@
-"""Check the sandbox by trying to break out of it."""
+"""Check the sandbox by trying to escape from it."""
 
-from app.protocol import commands, messages
-from app.protocol.pipe import Channel
-from app.worker.sandbox.canary import open_doors
+from app.protocol import Channel, commands, messages
+from app.worker.sandbox.canary import run_attacks
 
 
 def check_sandbox(job: commands.CheckSandbox, channel: Channel) -> None:
-    """Say which attacks worked."""
-    doors = open_doors(job.canary, job.lab_pid, job.memory_mb)
-    channel.send(messages.Doors(open=tuple(doors)))
+    """Report which attacks succeeded."""
+    succeeded = run_attacks(job.canary, job.lab_pid, job.memory_mb)
+    channel.send(messages.Escapes(attacks=tuple(succeeded)))

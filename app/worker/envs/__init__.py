@@ -1,1 +1,1 @@
-"""Make environments, and put a run's wrappers and custom reward around one."""
+"""Make environments, and apply a run's wrappers and custom reward."""

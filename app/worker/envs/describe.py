@@ -1,4 +1,4 @@
-"""Say what an environment is like, whatever it is, or why it can't be trained on."""
+"""Describe an environment, or explain why it can't be trained on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol import commands, messages
-from app.protocol.pipe import Channel
-from app.worker.envs.custom import names_of
+from app.protocol import Channel, commands, messages
+from app.worker.envs.custom import component_names
 from app.worker.envs.environments import (
     episode_limit,
     find_environment,
@@ -19,9 +18,9 @@ from app.worker.envs.environments import (
     policy_kind,
 )
 
-_MOST_COMPONENTS = 512
-"""Beyond this nobody reads their names."""
-_TRAINABLE_PARTS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+_MAX_COMPONENTS = 512
+"""With more, components are not listed."""
+_SUPPORTED_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 _ACTION_KINDS: dict[type[Any], Any] = {
     spaces.Discrete: "discrete",
     spaces.Box: "continuous",
@@ -35,24 +34,24 @@ _OBSERVATION_KINDS: dict[type[Any], Any] = {
 }
 
 
-class RefusedError(Exception):
-    """Nothing here can be trained on it; the text is the reason."""
+class UntrainableError(Exception):
+    """No algorithm can train on the environment; the text is the reason."""
 
 
 def send_description(job: commands.Describe, channel: Channel) -> None:
-    """Say what an environment is like."""
+    """Send the description of an environment."""
     channel.send(describe(job))
 
 
 def describe(job: commands.Describe) -> messages.Described | messages.NotDescribed:
-    """Make the environment, look at it, take one step in it, and say what was found."""
+    """Make the environment, take one step in it, and describe it."""
     try:
         find_environment(job.env_id)
     except (gym.error.Error, ImportError) as error:
         return _not_described(error, is_known=False)
     try:
-        return look_at(make_env(job.env_id, job.env_kwargs))
-    except RefusedError as error:
+        return describe_env(make_env(job.env_id, job.env_kwargs))
+    except UntrainableError as error:
         return messages.NotDescribed(is_known=True, why=str(error))
     except Exception as error:  # noqa: BLE001 - foreign code may raise anything
         return _not_described(error, is_known=True)
@@ -64,47 +63,47 @@ def _not_described(error: Exception, *, is_known: bool) -> messages.NotDescribed
 
 
 def _check_spaces(env: gym.Env[Any, Any]) -> None:
-    actions, seen = env.action_space, env.observation_space
-    if not isinstance(actions, _TRAINABLE_PARTS):
-        raise RefusedError(f"no algorithm here takes actions of the kind {type(actions).__name__}.")
-    parts = seen.spaces.values() if isinstance(seen, spaces.Dict) else (seen,)
+    actions, observations = env.action_space, env.observation_space
+    if not isinstance(actions, _SUPPORTED_SPACES):
+        raise UntrainableError(f"no algorithm supports {type(actions).__name__} actions.")
+    parts = list(observations.values()) if isinstance(observations, spaces.Dict) else [observations]
     for part in parts:
-        if not isinstance(part, _TRAINABLE_PARTS):
+        if not isinstance(part, _SUPPORTED_SPACES):
             kind = type(part).__name__
-            raise RefusedError(f"no algorithm here sees observations of the kind {kind}.")
+            raise UntrainableError(f"no algorithm supports {kind} observations.")
     for space in (actions, *parts):
         if isinstance(space, spaces.Discrete) and space.start != 0:
-            raise RefusedError(f"its choices are counted from {space.start}, not from 0.")
+            raise UntrainableError(f"one of its Discrete spaces starts at {space.start}, not at 0.")
 
 
 def _try_a_step(env: gym.Env[Any, Any]) -> None:
     env.reset(seed=0)
     env.action_space.seed(0)
     _, reward, *_ = env.step(env.action_space.sample())
-    if np.ndim(reward) != 0 or isinstance(reward, dict):  # type: ignore[arg-type]  # foreign code
-        raise RefusedError("its reward isn't one number, as with several agents.")
+    if np.ndim(reward) != 0 or isinstance(reward, dict):  # type: ignore[arg-type]  # untrusted code
+        raise UntrainableError("its reward isn't a single number, as in multi-agent environments.")
 
 
-def look_at(env: gym.Env[Any, Any]) -> messages.Described:
-    """Check an environment's spaces, take one step in it, and say what it is like.
+def describe_env(env: gym.Env[Any, Any]) -> messages.Described:
+    """Check an environment's spaces, take one step in it, and describe it.
 
     Raises:
-        RefusedError: if it can't be trained on.
+        UntrainableError: if it can't be trained on.
     """
     _check_spaces(env)
     _try_a_step(env)
-    actions, seen = env.action_space, env.observation_space
+    actions, observations = env.action_space, env.observation_space
     assert env.spec is not None
-    is_image = policy_kind(seen) == "Cnn"
+    is_image = policy_kind(observations) == "Cnn"
     threshold = env.spec.reward_threshold
     stack = frame_stack(env.spec)
     return messages.Described(
         action_kind=_kind(actions, _ACTION_KINDS),
         n_actions=int(actions.n) if isinstance(actions, spaces.Discrete) else None,
         action_shape=None if isinstance(actions, spaces.Discrete) else actions.shape,
-        observation_kind="image" if is_image else _kind(seen, _OBSERVATION_KINDS),
-        observation_shape=_shape(seen),
-        observed=() if is_image else _named(env, _components(seen)),
+        observation_kind="image" if is_image else _kind(observations, _OBSERVATION_KINDS),
+        observation_shape=_shape(observations),
+        observed=() if is_image else _with_own_names(env, _components(observations)),
         max_episode_steps=episode_limit(env),
         reward_threshold=None if threshold is None else float(threshold),
         frame_stack=stack,
@@ -114,11 +113,11 @@ def look_at(env: gym.Env[Any, Any]) -> messages.Described:
     )
 
 
-def _named(
+def _with_own_names(
     env: gym.Env[Any, Any], found: tuple[messages.Component, ...]
 ) -> tuple[messages.Component, ...]:
-    """Call components as the environment does, where it does."""
-    names = names_of(env, "observation_names", len(found))
+    """Replace the names of components with the environment's own, if it has any."""
+    names = component_names(env, "observation_names", len(found))
     return tuple(
         msgspec.structs.replace(one, name=name)
         for one, name in zip(found, names or (one.name for one in found), strict=True)
@@ -128,7 +127,7 @@ def _named(
 def _action_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
     actions = env.action_space
     count = int(actions.n) if isinstance(actions, spaces.Discrete) else spaces.flatdim(actions)
-    return names_of(env, "action_names", count)
+    return component_names(env, "action_names", count)
 
 
 def _kind(space: spaces.Space[Any], kinds: dict[type[Any], Any]) -> Any:  # noqa: ANN401 - a literal
@@ -143,14 +142,14 @@ def _shape(space: spaces.Space[Any]) -> tuple[int, ...]:
 
 def _components(space: spaces.Space[Any]) -> tuple[messages.Component, ...]:
     if isinstance(space, spaces.Dict):
-        found = [c for name, part in space.items() for c in _bounded(part, f"{name} ")]
+        found = [c for name, part in space.items() for c in _with_bounds(part, f"{name} ")]
     else:
-        found = list(_bounded(space, "component "))
-    return tuple(found) if len(found) <= _MOST_COMPONENTS else ()
+        found = list(_with_bounds(space, "component "))
+    return tuple(found) if len(found) <= _MAX_COMPONENTS else ()
 
 
-def _bounded(space: spaces.Space[Any], prefix: str) -> Iterator[messages.Component]:
-    """Name every number of a space; stop where there are too many anyway."""
+def _with_bounds(space: spaces.Space[Any], prefix: str) -> Iterator[messages.Component]:
+    """Yield each number of a space with its bounds; stop if there are too many."""
     match space:
         case spaces.Discrete():
             name = "state" if prefix == "component " else prefix.strip()
@@ -164,7 +163,7 @@ def _bounded(space: spaces.Space[Any], prefix: str) -> Iterator[messages.Compone
             count = int(np.prod(space.shape or ()))
             lows, highs = np.zeros(count), np.ones(count)
     for i, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        if i > _MOST_COMPONENTS:
+        if i > _MAX_COMPONENTS:
             return
         yield messages.Component(name=f"{prefix}{i + 1}", low=_finite(low), high=_finite(high))
 

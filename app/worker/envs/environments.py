@@ -1,4 +1,4 @@
-"""Make environments the way Stable-Baselines3 can train on them."""
+"""Make environments that Stable-Baselines3 can train on."""
 
 import importlib
 import os
@@ -10,70 +10,71 @@ import gymnasium as gym
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, registry
 
-_OF_EXTRAS = ("ale_py", "minigrid")
-"""Packages that add their ids to Gymnasium when they are imported."""
+_OPTIONAL_PACKAGES = ("ale_py", "minigrid")
+"""Packages that register their environments with Gymnasium when imported."""
 
-_ONE_FRAME_EACH = {"frameskip": 1, "repeat_action_probability": 0.0}
-"""The preprocessing skips frames itself, and sticky actions are for a person to ask for."""
+_ATARI_KWARGS = {"frameskip": 1, "repeat_action_probability": 0.0}
+"""AtariWrapper skips frames itself, and sticky actions are an option of runs."""
 _FRAME_SKIP = 4
-_SMALLEST_PICTURE = 36
-"""The side of a picture below which SB3's convolutions have nothing left to look at."""
+_MIN_IMAGE_SIDE = 36
+"""The smallest image side that SB3's convolutions can process."""
 
 
 def make_env(
     env_id: str,
     env_kwargs: Mapping[str, Any],
     *,
-    drawn: bool = False,
-    judged: bool = False,
-    counted: bool = False,
+    rendered: bool = False,
+    evaluated: bool = False,
+    unmonitored: bool = False,
 ) -> gym.Env[Any, Any]:
-    """Make an environment that can be trained on, or, if `drawn`, watched, or only `judged`.
+    """Make an environment to train on, to render (`rendered`) or to evaluate on (`evaluated`).
 
-    The return of whole, untouched episodes is noted before anything is clipped or cut short; one
-    that is drawn or judged is neither, so that its rewards are the game's own. Where nothing is
-    clipped or cut, whoever asks may have it `counted` and checked further outside, which is faster.
+    Monitor records the return of whole episodes before rewards are clipped or episodes split at
+    lost lives; rendered and evaluated environments do neither, so their rewards are the original
+    ones. An `unmonitored` environment is faster, except for Atari, which ignores this: the caller
+    records returns and checks values.
     """
     spec = find_environment(env_id)
     if _is_atari(spec):
-        return _atari(spec, env_kwargs, drawn=drawn, is_whole=drawn or judged)
-    comes_from = str(spec.entry_point)
-    if comes_from.startswith("gymnasium.envs.mujoco"):
-        # Without a screen there is no other way to draw.
+        return _atari(spec, env_kwargs, rendered=rendered, original=rendered or evaluated)
+    entry_point = str(spec.entry_point)
+    if entry_point.startswith("gymnasium.envs.mujoco"):
+        # The only way to render without a display.
         os.environ.setdefault("MUJOCO_GL", "egl")
-    env = _make(spec, env_kwargs, drawn=drawn, counted=counted)
-    if comes_from.startswith("minigrid"):
-        env = _without_text(env)
-    return _flat_where_needed(env)
+    env = _make(spec, env_kwargs, rendered=rendered, unmonitored=unmonitored)
+    if entry_point.startswith("minigrid"):
+        env = _drop_mission(env)
+    return _flatten_if_needed(env)
 
 
-def make_untouched_env(env_id: str) -> gym.Env[Any, Any]:
-    """Make an environment as its authors meant it, to be drawn."""
-    return _make(find_environment(env_id), {}, drawn=True)
+def make_raw_env(env_id: str) -> gym.Env[Any, Any]:
+    """Make an environment without preprocessing, for rendering."""
+    return _make(find_environment(env_id), {}, rendered=True)
 
 
 def find_environment(env_id: str) -> EnvSpec:
-    """Return Gymnasium's entry for an id, `module:Name-v0` included.
+    """Return Gymnasium's spec of an id; `module:Name-v0` is allowed.
 
     Raises:
-        gymnasium.error.UnregisteredEnv: if there is none.
+        gymnasium.error.UnregisteredEnv: if the id is unknown.
         ImportError: if the module can't be imported.
     """
-    register_own()
+    register_project_envs()
     module, _, name = env_id.rpartition(":")
     if module:
         importlib.import_module(module)
     try:
         return gym.spec(name)
     except gym.error.UnregisteredEnv:
-        for package in _OF_EXTRAS:
+        for package in _OPTIONAL_PACKAGES:
             if find_spec(package) is not None:
                 importlib.import_module(package)
         return gym.spec(name)
 
 
-def register_own() -> None:
-    """Let Gymnasium know the environments of this project."""
+def register_project_envs() -> None:
+    """Register the environments of this project."""
     if "GridWorld-v0" in registry:
         return
     gym.register(
@@ -99,23 +100,23 @@ _BANDITS: dict[str, dict[str, Any]] = {
 
 
 def policy_kind(observation_space: spaces.Space[Any]) -> Literal["Mlp", "Cnn", "MultiInput"]:
-    """Return which of SB3's policies can see such observations."""
+    """Return the kind of SB3 policy for such observations."""
     if isinstance(observation_space, spaces.Dict):
         return "MultiInput"
     if len(observation_space.shape or ()) != 3:
-        # Said without SB3, which takes seconds to import.
+        # Decided without importing SB3, which takes seconds.
         return "Mlp"
     from stable_baselines3.common.preprocessing import is_image_space
 
     if is_image_space(observation_space):
         sides = sorted(observation_space.shape or ())
-        # The channels come first or last, but are the fewest either way.
-        return "Cnn" if sides[1] >= _SMALLEST_PICTURE else "Mlp"
+        # The channels come first or last, but are always the smallest dimension.
+        return "Cnn" if sides[1] >= _MIN_IMAGE_SIDE else "Mlp"
     return "Mlp"
 
 
 def episode_limit(env: gym.Env[Any, Any]) -> int | None:
-    """Return after how many steps of the agent an episode is cut off, if it is."""
+    """Return after how many steps of the agent an episode is truncated; None: never."""
     assert env.spec is not None
     limit = env.spec.max_episode_steps or getattr(env.unwrapped, "max_steps", None)
     if frames := env.spec.kwargs.get("max_num_frames_per_episode"):
@@ -124,7 +125,7 @@ def episode_limit(env: gym.Env[Any, Any]) -> int | None:
 
 
 def frame_stack(spec: EnvSpec) -> int:
-    """Return how many observations in a row an agent needs to see what moves where."""
+    """Return how many observations must be stacked for an agent to observe motion."""
     return 4 if _is_atari(spec) else 1
 
 
@@ -133,11 +134,15 @@ def _is_atari(spec: EnvSpec) -> bool:
 
 
 def _make(
-    spec: EnvSpec, env_kwargs: Mapping[str, Any], *, drawn: bool = False, counted: bool = False
+    spec: EnvSpec,
+    env_kwargs: Mapping[str, Any],
+    *,
+    rendered: bool = False,
+    unmonitored: bool = False,
 ) -> gym.Env[Any, Any]:
-    mode = "rgb_array" if drawn else None
-    env = gym.make(spec, render_mode=mode, disable_env_checker=counted, **env_kwargs)
-    if drawn or counted:
+    mode = "rgb_array" if rendered else None
+    env = gym.make(spec, render_mode=mode, disable_env_checker=unmonitored, **env_kwargs)
+    if rendered or unmonitored:
         return env
     from stable_baselines3.common.monitor import Monitor
 
@@ -145,18 +150,18 @@ def _make(
 
 
 def _atari(
-    spec: EnvSpec, env_kwargs: Mapping[str, Any], *, drawn: bool, is_whole: bool
+    spec: EnvSpec, env_kwargs: Mapping[str, Any], *, rendered: bool, original: bool
 ) -> gym.Env[Any, Any]:
     from stable_baselines3.common.atari_wrappers import AtariWrapper
 
-    env = _make(spec, {**_ONE_FRAME_EACH, **env_kwargs}, drawn=drawn)
+    env = _make(spec, {**_ATARI_KWARGS, **env_kwargs}, rendered=rendered)
     return AtariWrapper(
-        env, frame_skip=_FRAME_SKIP, terminal_on_life_loss=not is_whole, clip_reward=not is_whole
+        env, frame_skip=_FRAME_SKIP, terminal_on_life_loss=not original, clip_reward=not original
     )
 
 
-def _without_text(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Keep what MiniGrid's agent sees, and its mission only where there are several."""
+def _drop_mission(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Drop MiniGrid's mission text from observations, unless missions differ."""
     from minigrid.core.mission import MissionSpace
     from minigrid.wrappers import FlatObsWrapper, ImgObsWrapper
 
@@ -165,12 +170,12 @@ def _without_text(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     has_several = isinstance(mission, MissionSpace) and mission.ordered_placeholders
     if has_several:
         return FlatObsWrapper(env)
-    seen: gym.Env[Any, Any] = ImgObsWrapper(env)  # type: ignore[no-untyped-call]  # MiniGrid's
-    return gym.wrappers.FlattenObservation(seen)
+    image: gym.Env[Any, Any] = ImgObsWrapper(env)  # type: ignore[no-untyped-call]  # MiniGrid's
+    return gym.wrappers.FlattenObservation(image)
 
 
-def _flat_where_needed(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Make one list of numbers of what SB3 can't take apart by itself."""
+def _flatten_if_needed(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Flatten nested observations, which SB3 can't process."""
     space = env.observation_space
     parts = space.spaces.values() if isinstance(space, spaces.Dict) else ()
     is_nested = any(isinstance(part, spaces.Dict | spaces.Tuple) for part in parts)

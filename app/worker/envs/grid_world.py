@@ -1,4 +1,4 @@
-"""GridWorld: walk to the goal. It is also the example for writing an environment of one's own."""
+"""GridWorld: walk to the goal. Also the example of a custom environment."""
 
 from typing import Any, Literal
 
@@ -6,12 +6,12 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol.grid_map import Cell, GridMap, read_map, two_rooms
+from app.protocol import Cell, GridMap, read_map, two_rooms
 
-Picture = np.ndarray[Any, np.dtype[np.uint8]]
+Frame = np.ndarray[Any, np.dtype[np.uint8]]
 
 _MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
-"""Up, right, down, left, each as a change of row and column."""
+"""Up, right, down, left, each as (row, column) offsets."""
 
 
 class GridWorld(gym.Env[Any, Any]):
@@ -55,14 +55,14 @@ class GridWorld(gym.Env[Any, Any]):
         """Move, unless a wall is in the way."""
         direction = int(action)
         if self.np_random.random() < self._slip:
-            # To the left or right of where it wanted to go.
+            # The agent slips perpendicular to the chosen direction.
             direction = (direction + self.np_random.choice((-1, 1))) % len(_MOVES)
         self._agent = self._after(_MOVES[direction])
         is_over = self._agent in self._ends
         reward = self._ends[self._agent] if is_over else self._step_reward
         return self._observe(), reward, is_over, False, {}
 
-    def render(self) -> Picture:
+    def render(self) -> Frame:
         """Draw the grid from above."""
         return draw_grid(self._grid, self._agent)
 
@@ -74,18 +74,18 @@ class GridWorld(gym.Env[Any, Any]):
     def _observe(self) -> np.ndarray[Any, np.dtype[np.float32]]:
         row, column = self._agent
         if self._is_one_hot:
-            seen = np.zeros(self.observation_space.shape or (), np.float32)
-            seen[row * self._grid.width + column] = 1.0
-            return seen
+            one_hot = np.zeros(self.observation_space.shape or (), np.float32)
+            one_hot[row * self._grid.width + column] = 1.0
+            return one_hot
         return np.array(
             (row / (self._grid.height - 1), column / (self._grid.width - 1)), np.float32
         )
 
 
 def _ends(grid: GridMap, goal_reward: float, trap_reward: float) -> dict[Cell, float]:
-    """Return the cells that end an episode, and what each is worth."""
-    worth = {"G": goal_reward, "T": trap_reward, **{str(n): float(n) for n in range(1, 10)}}
-    return {cell: worth[mark] for cell, mark in grid.marks() if mark in worth}
+    """Return the terminal cells and their rewards."""
+    rewards = {"G": goal_reward, "T": trap_reward, **{str(n): float(n) for n in range(1, 10)}}
+    return {cell: rewards[mark] for cell, mark in grid.marks() if mark in rewards}
 
 
 _SIDE = 480
@@ -94,18 +94,18 @@ _COLOURS = {"#": _WALL, "T": (209, 26, 42), "S": (245, 245, 245)}
 _GOAL = (21, 127, 60)
 
 
-def draw_grid(grid: GridMap, agent: Cell) -> Picture:
-    """Paint every cell and a disc for the agent."""
+def draw_grid(grid: GridMap, agent: Cell) -> Frame:
+    """Draw every cell, and a disc for the agent."""
     cell = _SIDE // max(grid.height, grid.width)
-    picture = np.full((grid.height * cell + 1, grid.width * cell + 1, 3), _LINE, np.uint8)
+    frame = np.full((grid.height * cell + 1, grid.width * cell + 1, 3), _LINE, np.uint8)
     for (row, column), mark in grid.marks():
         colour = _GOAL if mark in "G123456789" else _COLOURS.get(mark, _FLOOR)
-        picture[row * cell + 1 : (row + 1) * cell, column * cell + 1 : (column + 1) * cell] = colour
+        frame[row * cell + 1 : (row + 1) * cell, column * cell + 1 : (column + 1) * cell] = colour
     top, left = agent[0] * cell + 1, agent[1] * cell + 1
-    square = picture[top : top + cell - 1, left : left + cell - 1]
+    square = frame[top : top + cell - 1, left : left + cell - 1]
     rows, columns = np.ogrid[: cell - 1, : cell - 1]
     distance = np.hypot(rows - (cell - 2) / 2, columns - (cell - 2) / 2)
-    # Half covered at the edge, so that the disc looks round.
+    # Antialiased: partly covered at the edge.
     cover = np.clip(cell * 0.32 - distance + 0.5, 0.0, 1.0)[..., np.newaxis]
     square[:] = (square * (1 - cover) + np.array(_AGENT) * cover).astype(np.uint8)
-    return picture
+    return frame

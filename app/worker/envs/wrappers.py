@@ -1,4 +1,4 @@
-"""Put a run's options around one environment.
+"""Wrappers that a run's options select.
 
 All randomness comes from the environment's own generator, so that an episode can be replayed.
 """
@@ -8,14 +8,14 @@ from typing import Any, SupportsFloat
 import gymnasium as gym
 import numpy as np
 
-from app.protocol.wrappers import Wrappers
+from app.protocol import Wrappers
 
 _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 _Reset = tuple[Any, dict[str, Any]]
 
 
 def wrap(env: gym.Env[Any, Any], options: Wrappers) -> gym.Env[Any, Any]:
-    """Return the environment with the options that concern a single one."""
+    """Apply the wrappers of a single environment."""
     if options.randomize:
         env = Randomized(env, options.randomize)
     if options.frame_skip > 1:
@@ -36,7 +36,7 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class Randomized(_Wrapper):
-    """Draws some of the environment's attributes anew for every episode."""
+    """Samples some of the environment's attributes for each episode (domain randomization)."""
 
     def __init__(self, env: gym.Env[Any, Any], ranges: Any) -> None:  # noqa: ANN401
         super().__init__(env)
@@ -45,35 +45,36 @@ class Randomized(_Wrapper):
             value = getattr(env.unwrapped, name, None)
             if isinstance(value, bool) or not isinstance(value, int | float | np.number):
                 raise TypeError(
-                    f"wrappers.randomize: {type(env.unwrapped).__name__} has no number {name!r}."
+                    f"wrappers.randomize: {type(env.unwrapped).__name__} has no numeric attribute "
+                    f"{name!r}."
                 )
 
     def reset(self, **arguments: Any) -> _Reset:
-        """Begin an episode in a slightly different world."""
+        """Sample the attributes and begin an episode."""
         if (seed := arguments.get("seed")) is not None:
             self.unwrapped.np_random = np.random.default_rng(seed)
         for name, (low, high) in self._ranges.items():
             setattr(self.unwrapped, name, float(self._random.uniform(low, high)))
-        self._settle()
+        self._update_derived()
         return self.env.reset(**arguments)
 
-    def _settle(self) -> None:
-        """Bring what CartPole derives from its masses and length in line with them."""
-        world: Any = self.unwrapped
-        if hasattr(world, "polemass_length"):
-            world.total_mass = world.masspole + world.masscart
-            world.polemass_length = world.masspole * world.length
+    def _update_derived(self) -> None:
+        """Recompute the attributes that CartPole derives from its masses and length."""
+        env: Any = self.unwrapped
+        if hasattr(env, "polemass_length"):
+            env.total_mass = env.masspole + env.masscart
+            env.polemass_length = env.masspole * env.length
 
 
 class FrameSkip(_Wrapper):
-    """Does each action several times and adds up the rewards."""
+    """Repeats each action several times and sums the rewards."""
 
     def __init__(self, env: gym.Env[Any, Any], times: int) -> None:
         super().__init__(env)
         self._times = times
 
-    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
-        """Do the action again and again, or until the episode ends."""
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Repeat the action, or stop earlier if the episode ends."""
         total = 0.0
         for _ in range(self._times):
             observation, reward, terminated, truncated, info = self.env.step(action)
@@ -84,7 +85,7 @@ class FrameSkip(_Wrapper):
 
 
 class StickyActions(_Wrapper):
-    """Repeats the last action now and then instead of doing the chosen one."""
+    """Repeats the previous action instead of the chosen one with some probability."""
 
     def __init__(self, env: gym.Env[Any, Any], probability: float) -> None:
         super().__init__(env)
@@ -92,29 +93,29 @@ class StickyActions(_Wrapper):
         self._last: Any = None
 
     def reset(self, **arguments: Any) -> _Reset:
-        """Begin an episode with nothing to repeat."""
+        """Begin an episode without a previous action."""
         self._last = None
         return self.env.reset(**arguments)
 
-    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
-        """Do the action, or the last one."""
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Do the action, or repeat the previous one."""
         if self._last is None or self._random.random() >= self._probability:
             self._last = action
         return self.env.step(self._last)
 
 
 class NoisyActions(_Wrapper):
-    """Adds noise to continuous actions and replaces discrete ones now and then."""
+    """Adds noise to continuous actions and replaces discrete ones with some probability."""
 
     def __init__(self, env: gym.Env[Any, Any], amount: float) -> None:
         super().__init__(env)
         self._amount = amount
 
-    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
-        """Do something close to the action."""
-        return self.env.step(self._disturbed(action))
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Do the action with noise."""
+        return self.env.step(self._with_noise(action))
 
-    def _disturbed(self, action: Any) -> Any:  # noqa: ANN401 - whatever the environment takes
+    def _with_noise(self, action: Any) -> Any:  # noqa: ANN401 - any action
         space = self.env.action_space
         if isinstance(space, gym.spaces.Box):
             noise = self._random.normal(0.0, self._amount, space.shape)
@@ -129,7 +130,7 @@ class NoisyActions(_Wrapper):
 
 
 class NoisyObservations(_Wrapper):
-    """Adds noise to what is observed."""
+    """Adds Gaussian noise to observations."""
 
     def __init__(self, env: gym.Env[Any, Any], deviation: float) -> None:
         super().__init__(env)
@@ -141,20 +142,20 @@ class NoisyObservations(_Wrapper):
     def reset(self, **arguments: Any) -> _Reset:
         """Begin an episode."""
         observation, info = self.env.reset(**arguments)
-        return self._disturbed(observation), info
+        return self._with_noise(observation), info
 
-    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
-        """Act and see it a little wrong."""
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Act, and add noise to the observation."""
         observation, *rest = self.env.step(action)
-        return self._disturbed(observation), *rest
+        return self._with_noise(observation), *rest
 
-    def _disturbed(self, observation: Any) -> Any:  # noqa: ANN401 - whatever is observed
+    def _with_noise(self, observation: Any) -> Any:  # noqa: ANN401 - any observation
         noise = self._random.normal(0.0, self._deviation, observation.shape)
         return (observation + noise).astype(observation.dtype)
 
 
 class Masked(_Wrapper):
-    """Offers MaskablePPO the actions that are allowed, where the environment says so."""
+    """Provides action masks for MaskablePPO; without masks, all actions are valid."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -162,19 +163,19 @@ class Masked(_Wrapper):
         self._all = np.ones(_mask_size(env.action_space), dtype=bool)
 
     def reset(self, **arguments: Any) -> _Reset:
-        """Begin an episode and note what is allowed."""
+        """Begin an episode and keep its action mask."""
         observation, info = self.env.reset(**arguments)
         self._mask = info.get("action_mask")
         return observation, info
 
-    def step(self, action: Any) -> _Step:  # noqa: ANN401 - whatever the environment takes
-        """Act and note what is allowed next."""
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Act and keep the next action mask."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._mask = info.get("action_mask")
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> Any:  # noqa: ANN401 - one truth value for each action
-        """Return which actions are allowed now."""
+        """Return which actions are currently valid."""
         own = getattr(self.env.unwrapped, "action_masks", None)
         if own is not None:
             return own()

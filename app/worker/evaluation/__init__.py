@@ -1,1 +1,1 @@
-"""Play policies: evaluations, live view, clips, and what is recorded of them."""
+"""Play policies: evaluations, live view, clips, and their recordings."""

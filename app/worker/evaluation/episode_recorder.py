@@ -1,4 +1,4 @@
-"""Sees whole episodes, step by step, as the environment gave them, for code that judges them."""
+"""Record whole episodes for evaluation code, with the environment's original values."""
 
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -7,75 +7,75 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol.user_code import UserCodeError
-from app.worker.envs.vectorized.pipeline import put_around
+from app.protocol import UserCodeError
+from app.worker.envs.vectorized.pipeline import wrap_single_env
 
-MOST_STEPS = 100_000
-MOST_BYTES = 256 << 20
-"""Of observations and actions of one episode."""
+MAX_STEPS = 100_000
+MAX_BYTES = 256 << 20
+"""Size limit of one episode's observations and actions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedEpisode:
-    """One whole episode; code gets it as `episode`."""
+    """One whole episode; evaluation code receives it as `episode`."""
 
     observations: Any
-    """One more than steps: the first and that after each step; an array, or a list of dicts."""
+    """The first observation and the one after each step, as an array or a list of dicts."""
     actions: Any
     rewards: Any
-    """What each step brought, as an array."""
+    """The reward of each step, as an array."""
     infos: list[dict[str, Any]]
-    """What the environment told after each step."""
+    """The info of each step."""
     terminated: bool
-    """Whether it ended by itself."""
+    """Whether the episode terminated."""
     truncated: bool
-    """Whether a time limit ended it."""
+    """Whether the episode was truncated, for example by a time limit."""
     seed: int
 
     @property
     def return_(self) -> float:
-        """The sum of its rewards."""
+        """The sum of the rewards."""
         return float(np.sum(self.rewards))
 
     @property
     def length(self) -> int:
-        """How many steps it had."""
+        """The number of steps."""
         return len(self.infos)
 
 
 class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
-    """Writes down the episode that is being played; `episode` returns it once it is over."""
+    """Records the episode that is being played; `last_episode` returns it once it is over."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
-        self._over: dict[str, Any] = {}
+        self._last: dict[str, Any] = {}
         self._is_too_long = False
         self._begin()
 
     @classmethod
-    def at(cls, envs: VecEnv) -> "EpisodeRecorder":
-        """Look at the only environment inside all layers."""
-        return put_around(envs, cls)
+    def insert_into(cls, envs: VecEnv) -> "EpisodeRecorder":
+        """Wrap the single environment inside all vectorized wrappers."""
+        return wrap_single_env(envs, cls)
 
-    def episode(self, seed: int) -> PlayedEpisode:
-        """Return the whole episode that ended last.
+    def last_episode(self, seed: int) -> PlayedEpisode:
+        """Return the episode that ended last.
 
         Raises:
             UserCodeError: if it was too long to be kept.
         """
         if self._is_too_long:
             raise UserCodeError(
-                f"Evaluation code gets episodes of at most {MOST_STEPS:,} steps and "
-                f"{MOST_BYTES >> 20} MB of observations and actions; this one has more."
+                f"Evaluation code gets episodes of at most {MAX_STEPS:,} steps and "
+                f"{MAX_BYTES >> 20} MB of observations and actions; this one has more."
             )
-        return PlayedEpisode(seed=seed, **self._over)
+        return PlayedEpisode(seed=seed, **self._last)
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """Begin to write down another episode."""
+        """Reset the environment and start recording a new episode."""
         observation, info = self.env.reset(**options)
         if self._infos:
-            # The vector of environments resets by itself when an episode ends.
-            self._close()
+            # The vectorized environment resets automatically when an episode ends.
+            self._finish()
         self._begin()
         self._keep(self._observations, observation)
         return observation, info
@@ -84,9 +84,9 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
         self,
         action: Any,  # noqa: ANN401 - whatever the environment takes
     ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Act, and write down what came of it."""
+        """Take a step and record it."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        if self._has_room:
+        if self._is_within_limits:
             self._keep(self._actions, action)
             self._keep(self._observations, observation)
             self._rewards.append(float(reward))
@@ -103,18 +103,18 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
         self._bytes = 0
 
     @property
-    def _has_room(self) -> bool:
-        return self._bytes <= MOST_BYTES and len(self._infos) <= MOST_STEPS
+    def _is_within_limits(self) -> bool:
+        return self._bytes <= MAX_BYTES and len(self._infos) <= MAX_STEPS
 
-    def _keep(self, kept: list[Any], value: Any) -> None:  # noqa: ANN401 - of any space
-        """Add a copy: many environments use their arrays again."""
+    def _keep(self, values: list[Any], value: Any) -> None:  # noqa: ANN401 - of any space
+        """Append a copy, because many environments reuse their arrays."""
         copied = _copied(value)
         self._bytes += _size(copied)
-        kept.append(copied)
+        values.append(copied)
 
-    def _close(self) -> None:
-        self._is_too_long = not self._has_room
-        self._over = {
+    def _finish(self) -> None:
+        self._is_too_long = not self._is_within_limits
+        self._last = {
             "observations": _as_array(self._observations),
             "actions": _as_array(self._actions),
             "rewards": np.asarray(self._rewards),

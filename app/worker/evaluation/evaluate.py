@@ -1,39 +1,54 @@
-"""Judge policies: play whole episodes with each, on the same seeds."""
+"""Evaluate policies: play whole episodes with each of them, on the same seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import commands, messages
-from app.protocol.pipe import Channel, Control
-from app.worker.envs.vectorized.pipeline import drawn_environment, make_evaluation_envs
+from app.protocol import Channel, Control, commands, messages
+from app.worker.envs.rendering import KeepsLastFrame
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, rendered_environment
 from app.worker.evaluation.episode_recorder import EpisodeRecorder
 from app.worker.evaluation.evaluation_code import EvaluationFunction
-from app.worker.evaluation.player import Player, Step
+from app.worker.evaluation.frames import MAX_FPS, FrameSender, FrameSink, Renderer, pace
+from app.worker.evaluation.player import Player, Policy, TimeStep, received_policies
 from app.worker.evaluation.reward_terms import RewardTerms
 from app.worker.evaluation.step_log import StepLog
-from app.worker.evaluation.video_recorder import VideoRecorder
-from app.worker.models.models import build_for_playing, load_weights
+from app.worker.evaluation.video_recorder import VideoRecorder, new_video, send_video
+from app.worker.models.models import build_for_playing
+
+
+class Sink(Protocol):
+    """Receives every time step of the played episodes."""
+
+    def add(self, step: TimeStep) -> None:
+        """Receive the next time step."""
 
 
 @dataclass(slots=True)
-class Episodes:
-    """What some episodes brought."""
+class EpisodeResults:
+    """The returns and lengths of episodes."""
 
     returns: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     truncated: int = 0
     custom: list[dict[str, float]] = field(default_factory=list)
 
+    def add(self, last: TimeStep) -> None:
+        """Add an episode, given its last step."""
+        self.returns.append(last.return_)
+        self.lengths.append(last.number)
+        self.truncated += last.truncated
+
     def last_message(self) -> messages.Played:
-        """Say what the last one brought."""
+        """Return the message about the last episode."""
         return messages.Played(
             episodes=len(self.returns), returned=self.returns[-1], length=self.lengths[-1]
         )
 
     def message(self, timesteps: int) -> messages.Evaluated:
-        """Say it of a policy that was trained so long."""
+        """Return the message about all episodes of a policy with this many training steps."""
         return messages.Evaluated(
             timesteps=timesteps,
             returns=tuple(self.returns),
@@ -43,86 +58,83 @@ class Episodes:
         )
 
 
-class Scene:
-    """What happens around an episode: it is shown, filmed and written down, as far as wanted."""
+class Recording:
+    """Shows the episodes of one policy to viewers; records and logs them if requested."""
 
-    def __init__(self, stage: VideoRecorder | None = None, notebook: StepLog | None = None) -> None:
-        self._stage = stage
-        self._notebook = notebook
-        self._episode = 0
-        self._picture: int | None = None
+    def __init__(
+        self,
+        job: commands.Evaluate,
+        env: KeepsLastFrame,
+        channel: Channel,
+        control: Control,
+        log: StepLog | None = None,
+    ) -> None:
+        steps_per_frame, fps = pace(env, MAX_FPS)
+        self._channel = channel
+        self._log = log
+        self._video = VideoRecorder(new_video(fps)) if job.records_video else None
+        shown = FrameSender(channel, control, fps=fps, episodes=job.episodes)
+        sinks: list[FrameSink] = [shown] if self._video is None else [self._video, shown]
+        self._renderer = Renderer(env, sinks, steps_per_frame=steps_per_frame, is_optional=True)
 
-    def deliver(self, channel: Channel) -> None:
-        """Send what was filmed and written down."""
-        if self._stage is not None:
-            self._stage.deliver()
-        if self._notebook is not None:
-            channel.send_file("replay.json", self._notebook.content())
+    def add(self, step: TimeStep) -> None:
+        """Receive the next time step."""
+        # The log first: the policy acted on what the newest frame so far shows.
+        if self._log is not None and self._video is not None and self._renderer.error is None:
+            self._log.add(step, frame_index=self._video.frame_index)
+        self._renderer.add(step)
 
-    def begin(self, episode: int) -> None:
-        """An episode begins."""
-        self._episode = episode
-        if self._stage is not None:
-            self._stage.begin(episode)
-
-    def look(self) -> None:
-        """The policy is about to act."""
-        if self._notebook is not None and self._stage is not None:
-            self._picture = self._stage.picture
-            self._notebook.look()
-
-    def advance(self, step: Step) -> None:
-        """It acted."""
-        if self._stage is None:
-            return
-        self._stage.advance(step)
-        if self._notebook is not None and self._picture is not None:
-            self._notebook.note(step, episode=self._episode, picture=self._picture)
+    def send(self) -> None:
+        """Send the video and the step log, if there are any."""
+        if self._video is not None:
+            send_video(self._video.writer, self._channel, why_not=self._renderer.error)
+        if self._log is not None:
+            self._channel.send_file("replay.json", self._log.content())
 
 
 def evaluate(job: commands.Evaluate, channel: Channel, control: Control) -> None:
-    """Judge every policy that the lab sends, until it says stop."""
-    envs = make_evaluation_envs(job.setup, drawn=job.drawn)
-    shown = drawn_environment(envs) if job.drawn else None
-    terms = _terms(job, envs)
-    judge = _judge(job, envs)
+    """Evaluate every policy that the web process sends, until it requests the stop."""
+    envs = make_evaluation_envs(job.setup, rendered=job.renders)
+    env = rendered_environment(envs) if job.renders else None
+    terms = _reward_terms(job, envs)
+    custom = _custom_evaluation(job, envs)
     model = build_for_playing(job.setup, envs)
+    player = Player(envs, {messages.AGENT: Policy(model, deterministic=job.deterministic)})
 
-    def tell(played: Episodes) -> None:
-        if judge is not None:
-            played.custom.append(judge(job.seed + len(played.custom)))
-        if job.tells_each:
-            channel.send(played.last_message())
+    def on_episode(results: EpisodeResults) -> None:
+        if custom is not None:
+            results.custom.append(custom(job.seed + len(results.custom)))
+        if job.reports_each:
+            channel.send(results.last_message())
 
-    while not control.stop_requested:
-        control.weights_arrived.wait()
-        if (taken := control.take_weights()) is None:
-            continue
-        load_weights(model, envs, taken[1])
-        stage = VideoRecorder(shown, channel, control, job) if shown is not None else None
-        player = Player(model, envs, deterministic=job.deterministic)
-        notebook = StepLog(player, terms) if job.films else None
-        scene = Scene(stage, notebook)
-        found = play_episodes(player, job.episodes, seed=job.seed, told=tell, scene=scene)
-        scene.deliver(channel)
-        channel.send(found.message(taken[0].timesteps))
+    for header in received_policies(model, envs, control):
+        log = StepLog(envs, model, terms) if job.records_video else None
+        recordings = [] if env is None else [Recording(job, env, channel, control, log)]
+        results = play_episodes(
+            player, job.episodes, seed=job.seed, sinks=recordings, on_episode=on_episode
+        )
+        for recording in recordings:
+            recording.send()
+        channel.send(results.message(header.timesteps))
     channel.send(messages.Finished(reason="stopped"))
     envs.close()
 
 
-def _terms(job: commands.Evaluate, envs: VecEnv) -> RewardTerms | None:
-    """Return who knows the terms of a written reward at each step, for the replay."""
-    if job.reward is None or not job.films:
+def _reward_terms(job: commands.Evaluate, envs: VecEnv) -> RewardTerms | None:
+    """Return the wrapper that computes the terms of a custom reward for the step log."""
+    if job.reward is None or not job.records_video:
         return None
-    return RewardTerms.at(envs, job.reward)
+    return RewardTerms.insert_into(envs, job.reward)
 
 
-def _judge(job: commands.Evaluate, envs: VecEnv) -> Callable[[int], dict[str, float]] | None:
-    """Return who asks a person's code about the episode that was played last, on some seed."""
+def _custom_evaluation(
+    job: commands.Evaluate, envs: VecEnv
+) -> Callable[[int], dict[str, float]] | None:
+    """Return a function that takes the seed of the last episode and runs the user's code on it."""
     if job.code is None:
         return None
-    verdict, witness = EvaluationFunction(job.code), EpisodeRecorder.at(envs)
-    return lambda seed: verdict.of(witness.episode(seed))
+    function, recorder = EvaluationFunction(job.code), EpisodeRecorder.insert_into(envs)
+    return lambda seed: function.evaluate(recorder.last_episode(seed))
 
 
 def play_episodes(
@@ -130,25 +142,17 @@ def play_episodes(
     count: int,
     *,
     seed: int,
-    told: Callable[[Episodes], None] = lambda _: None,
-    scene: Scene | None = None,
-) -> Episodes:
-    """Play whole episodes, each on a seed of its own, so that the same policy scores the same."""
-    # A policy that draws its actions draws the same ones again.
-    player.model.set_random_seed(seed)
-    scene = scene or Scene()
-    found = Episodes()
+    sinks: Sequence[Sink] = (),
+    on_episode: Callable[[EpisodeResults], None] = lambda _: None,
+) -> EpisodeResults:
+    """Play whole episodes, each with its own seed, so that results are reproducible."""
+    player.seed(seed)
+    results = EpisodeResults()
     for episode in range(count):
-        player.begin(seed=seed + episode)
-        scene.begin(episode + 1)
-        total, length, is_over = 0.0, 0, False
-        while not is_over:
-            scene.look()
-            step = player.step()
-            total, length, is_over = total + step.reward, length + 1, step.is_over
-            scene.advance(step)
-        found.returns.append(total)
-        found.lengths.append(length)
-        found.truncated += step.was_cut
-        told(found)
-    return found
+        for step in player.play_episode(episode + 1, seed=seed + episode):
+            for sink in sinks:
+                sink.add(step)
+            if step.is_over:
+                results.add(step)
+        on_episode(results)
+    return results

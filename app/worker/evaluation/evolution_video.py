@@ -1,4 +1,4 @@
-"""String the clips of a run together into one film, with words below each."""
+"""Concatenate the clips of a run into one video, with a caption below each."""
 
 import io
 from collections.abc import Iterator
@@ -9,53 +9,50 @@ import msgspec
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from app.protocol import commands, messages
-from app.protocol.pipe import Channel
+from app.protocol import Channel, commands, messages
 from app.worker.envs.rendering import Pixels
 from app.worker.evaluation.mp4_writer import Mp4Writer
-from app.worker.evaluation.video_recorder import deliver_film
+from app.worker.evaluation.video_recorder import send_video
 
-_LEAST_WIDTH = 320
-_SIDE = 12
-_INK, _GROUND = (236, 236, 236), (16, 18, 20)
+_MIN_WIDTH = 320
+_MARGIN = 12
+_TEXT_COLOR, _BACKGROUND = (236, 236, 236), (16, 18, 20)
 
 
-def evolve(job: commands.Evolve, channel: Channel, content: bytes) -> None:
-    """Deliver one film of all clips."""
+def join_clips(job: commands.JoinClips, channel: Channel, content: bytes) -> None:
+    """Send one video of all clips."""
     clips = msgspec.msgpack.decode(content, type=list[bytes])
-    film: Mp4Writer | None = None
-    for clip, words in zip(clips, job.captions, strict=True):
+    writer: Mp4Writer | None = None
+    for clip, caption in zip(clips, job.captions, strict=True):
         with av.open(io.BytesIO(clip)) as container:
             stream: Any = container.streams.video[0]
             fps = stream.average_rate
-            film = film or Mp4Writer(float(fps))
-            for picture in _pictures(container, round(job.seconds * fps)):
-                film.add(_captioned(picture, words))
+            writer = writer or Mp4Writer(float(fps))
+            for frame in _frames(container, round(job.seconds * fps)):
+                writer.add(_captioned(frame, caption))
         channel.send(messages.Alive())
-    assert film is not None
-    deliver_film(film, channel)
+    assert writer is not None
+    send_video(writer, channel)
 
 
-def _pictures(container: Any, most: int) -> Iterator[Pixels]:  # noqa: ANN401 - PyAV's
+def _frames(container: Any, max_count: int) -> Iterator[Pixels]:  # noqa: ANN401 - PyAV's
     container.streams.video[0].thread_count = 1
     for count, frame in enumerate(container.decode(video=0)):
-        if count >= most:
+        if count >= max_count:
             return
         yield frame.to_ndarray(format="rgb24")
 
 
-def _captioned(picture: Pixels, words: str) -> Pixels:
-    """Return the picture with a line of words below it, wide enough for them."""
-    height, width = picture.shape[:2]
-    scale = max(1, -(-_LEAST_WIDTH // width))
-    image = Image.fromarray(picture).resize(
-        (width * scale, height * scale), Image.Resampling.NEAREST
-    )
+def _captioned(frame: Pixels, caption: str) -> Pixels:
+    """Return the frame with a caption below it, scaled up if it is too narrow for the text."""
+    height, width = frame.shape[:2]
+    scale = max(1, -(-_MIN_WIDTH // width))
+    image = Image.fromarray(frame).resize((width * scale, height * scale), Image.Resampling.NEAREST)
     size = max(14, image.width // 26)
-    whole = Image.new("RGB", (image.width, image.height + 2 * size), _GROUND)
-    whole.paste(image)
+    canvas = Image.new("RGB", (image.width, image.height + 2 * size), _BACKGROUND)
+    canvas.paste(image)
     font = ImageFont.load_default(size)
-    ImageDraw.Draw(whole).text(
-        (_SIDE, image.height + size), words, fill=_INK, font=font, anchor="lm"
+    ImageDraw.Draw(canvas).text(
+        (_MARGIN, image.height + size), caption, fill=_TEXT_COLOR, font=font, anchor="lm"
     )
-    return np.asarray(whole)
+    return np.asarray(canvas)

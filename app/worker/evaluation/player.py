@@ -1,64 +1,130 @@
-"""Let a policy act: what it needs to remember, what it may do, and how an episode ends."""
+"""Play episodes: named policies act in one environment, time step by time step."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one step brought."""
-
-    reward: float
-    """As the environment gave it."""
-    is_over: bool
-    was_cut: bool
-    """Whether a time limit ended it."""
+from app.protocol import Control, messages
+from app.worker.envs.wrappers import Masked
+from app.worker.models.models import load_weights
 
 
-class Player:
-    """Plays one episode after another in a single environment with a policy."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeStep:
+    """One time step of an episode, or its reset; mappings are keyed by the agents' names."""
 
-    def __init__(self, model: BaseAlgorithm, envs: VecEnv, *, deterministic: bool) -> None:
+    episode: int
+    """The number of the episode, from 1."""
+    number: int
+    """The number of the step in its episode; 0 for the reset."""
+    observation: Any = None
+    """The observation before the step."""
+    actions: Mapping[str, Any] = field(default_factory=dict)
+    rewards: Mapping[str, float]
+    """The environment's original rewards."""
+    returns: Mapping[str, float]
+    """Sums of the rewards of the episode so far."""
+    is_over: bool = False
+    truncated: bool = False
+    """Whether the episode was truncated, for example by a time limit."""
+
+    @property
+    def reward(self) -> float:
+        """The sum of all agents' rewards."""
+        return sum(self.rewards.values())
+
+    @property
+    def return_(self) -> float:
+        """The sum of all agents' returns."""
+        return sum(self.returns.values())
+
+
+class Policy:
+    """Chooses the actions of one agent, and keeps its recurrent state during an episode."""
+
+    def __init__(self, model: BaseAlgorithm, *, deterministic: bool) -> None:
         self.model = model
-        self.envs = envs
         self._deterministic = deterministic
-        self._has_masks = isinstance(model, MaskablePPO)
-        self.observation: Any = None
-        """What the policy sees next."""
-        self.action: Any = None
-        """What it did last."""
-        self._memory: Any = None
-        self._begins = np.array([True])
+        self.reset()
 
-    def begin(self, *, seed: int | None = None) -> None:
-        """Begin a new episode."""
-        if seed is not None:
-            self.envs.seed(seed)
-        self.observation = self.envs.reset()
-        self._memory, self._begins = None, np.array([True])
+    def reset(self) -> None:
+        """Reset the recurrent state for a new episode."""
+        self._state: Any = None
+        self._is_start = np.array([True])
 
-    def step(self) -> Step:
-        """Act once; after the end of an episode the next one has begun already."""
-        more = {"action_masks": self._masks()} if self._has_masks else {}
-        self.action, self._memory = self.model.predict(
-            self.observation,
-            state=self._memory,
-            episode_start=self._begins,
+    def act(self, observation: Any, masks: Any) -> Any:  # noqa: ANN401 - of any space
+        """Return the action; `masks` marks the allowed ones, None for models without masks."""
+        more = {} if masks is None else {"action_masks": masks}
+        action, self._state = self.model.predict(
+            observation,
+            state=self._state,
+            episode_start=self._is_start,
             deterministic=self._deterministic,
             **more,
         )
-        self.observation, rewards, dones, infos = self.envs.step(self.action)
-        self._begins = dones
-        return Step(
-            reward=float(rewards[0]),
-            is_over=bool(dones[0]),
-            was_cut=bool(infos[0].get("TimeLimit.truncated", False)),
-        )
+        self._is_start = np.array([False])
+        return action
 
-    def _masks(self) -> Any:  # noqa: ANN401 - truth values for each action
-        return np.stack(self.envs.env_method("action_masks"))
+
+class Player:
+    """Plays one episode after another in a single environment, with a policy for each agent."""
+
+    def __init__(self, envs: VecEnv, policies: Mapping[str, Policy]) -> None:
+        # A vectorized environment has one agent.
+        (self._agent,) = policies
+        self.envs = envs
+        self.policies = policies
+        self._has_masks = any(envs.env_is_wrapped(Masked))
+
+    def seed(self, seed: int) -> None:
+        """Seed the action sampling of stochastic policies."""
+        for policy in self.policies.values():
+            policy.model.set_random_seed(seed)
+
+    def play_episode(self, number: int = 1, *, seed: int | None = None) -> Iterator[TimeStep]:
+        """Play a whole episode; yield its reset and each of its steps."""
+        if seed is not None:
+            self.envs.seed(seed)
+        observation = self.envs.reset()
+        for policy in self.policies.values():
+            policy.reset()
+        zeros = dict.fromkeys(self.policies, 0.0)
+        step = TimeStep(episode=number, number=0, rewards=zeros, returns=zeros)
+        yield step
+        while not step.is_over:
+            step, observation = self._step(step, observation)
+            yield step
+
+    def _step(self, last: TimeStep, observation: Any) -> tuple[TimeStep, Any]:  # noqa: ANN401
+        """Take a step; return it and the next observation, of a new episode if this one ended."""
+        masks = np.stack(self.envs.env_method("action_masks")) if self._has_masks else None
+        actions = {name: one.act(observation, masks) for name, one in self.policies.items()}
+        next_observation, (reward,), (is_over,), (info,) = self.envs.step(actions[self._agent])
+        rewards = {self._agent: float(reward)}
+        step = TimeStep(
+            episode=last.episode,
+            number=last.number + 1,
+            observation=observation,
+            actions=actions,
+            rewards=rewards,
+            returns={name: total + rewards[name] for name, total in last.returns.items()},
+            is_over=bool(is_over),
+            truncated=bool(info.get("TimeLimit.truncated", False)),
+        )
+        return step, next_observation
+
+
+def received_policies(
+    model: BaseAlgorithm, envs: VecEnv, control: Control
+) -> Iterator[messages.WeightsHeader]:
+    """Load every policy that the web process sends, and yield its header, until the stop."""
+    while not control.stop_requested:
+        control.weights_arrived.wait()
+        if (received := control.take_weights()) is not None:
+            header, weights = received
+            load_weights(model, envs, weights)
+            yield header

@@ -1,1 +1,1 @@
-"""Write policies for other programs."""
+"""Export policies to other programs."""

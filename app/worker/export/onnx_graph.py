@@ -1,4 +1,4 @@
-"""An ONNX file, node by node: enough operators for a policy of dense layers."""
+"""Build an ONNX file node by node, as far as policies of dense layers need it."""
 
 from collections.abc import Sequence
 
@@ -13,15 +13,15 @@ _TYPES = {np.dtype(np.float32): _FLOAT, np.dtype(np.int64): _INT64}
 
 
 class Graph:
-    """Nodes in the order of their making, each with one output."""
+    """Nodes in order of creation, each with one output."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
         self._constants: list[bytes] = []
-        self._ends: list[bytes] = []
+        self._interface: list[bytes] = []
 
     def add(self, operator: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
-        """Add a node and return the name of what comes out of it."""
+        """Add a node and return the name of its output."""
         name = f"{operator.lower()}_{len(self._nodes)}"
         parts = [pb.text(1, one) for one in inputs]
         parts += [pb.text(2, name), pb.text(3, name), pb.text(4, operator)]
@@ -30,7 +30,7 @@ class Graph:
         return name
 
     def constant(self, values: np.ndarray) -> str:
-        """Add numbers that stay and return their name."""
+        """Add a constant tensor and return its name."""
         name = f"constant_{len(self._constants)}"
         dims = [pb.whole(1, size) for size in values.shape]
         kind = pb.whole(2, _TYPES[values.dtype])
@@ -39,25 +39,25 @@ class Graph:
         return name
 
     def numbers(self, values: object) -> str:
-        """Add numbers of 32 bits that stay and return their name."""
+        """Add a constant float32 tensor and return its name."""
         return self.constant(np.asarray(values, dtype=np.float32))
 
-    def input(self, name: str, shape: Sequence[int], *, is_whole: bool = False) -> str:
-        """Say what goes in, one row for each observation."""
-        self._ends.append(_end(11, name, shape, _INT64 if is_whole else _FLOAT))
+    def input(self, name: str, shape: Sequence[int], *, is_integer: bool = False) -> str:
+        """Declare the input, with one row per observation."""
+        self._interface.append(_tensor_info(11, name, shape, _INT64 if is_integer else _FLOAT))
         return name
 
-    def output(self, name: str, source: str, shape: Sequence[int], *, is_whole: bool) -> None:
-        """Say what comes out, one row for each observation."""
+    def output(self, name: str, source: str, shape: Sequence[int], *, is_integer: bool) -> None:
+        """Declare an output, with one row per observation."""
         parts = [pb.text(1, source), pb.text(2, name), pb.text(3, name), pb.text(4, "Identity")]
         self._nodes.append(pb.message(1, parts))
-        self._ends.append(_end(12, name, shape, _INT64 if is_whole else _FLOAT))
+        self._interface.append(_tensor_info(12, name, shape, _INT64 if is_integer else _FLOAT))
 
-    def file(self, facts: dict[str, str]) -> bytes:
-        """Return the whole file; `facts` are texts that travel with it."""
-        graph = [*self._nodes, pb.text(2, "policy"), *self._constants, *self._ends]
+    def file(self, metadata: dict[str, str]) -> bytes:
+        """Return the whole file; `metadata` is stored as metadata properties."""
+        graph = [*self._nodes, pb.text(2, "policy"), *self._constants, *self._interface]
         opset = pb.message(8, [pb.text(1, ""), pb.whole(2, _OPSET)])
-        more = [pb.message(14, [pb.text(1, name), pb.text(2, v)]) for name, v in facts.items()]
+        more = [pb.message(14, [pb.text(1, name), pb.text(2, v)]) for name, v in metadata.items()]
         head = [pb.whole(1, _IR_VERSION), pb.text(2, "rl-lab")]
         return b"".join([*head, pb.message(7, graph), opset, *more])
 
@@ -69,7 +69,7 @@ def _attribute(name: str, value: int | Sequence[int]) -> bytes:
     return pb.message(5, [pb.text(1, name), *many, pb.whole(20, _KIND_INTS)])
 
 
-def _end(number: int, name: str, shape: Sequence[int], kind: int) -> bytes:
+def _tensor_info(number: int, name: str, shape: Sequence[int], kind: int) -> bytes:
     dims = [pb.message(1, [pb.text(2, "batch")])]
     dims += [pb.message(1, [pb.whole(1, size)]) for size in shape]
     tensor = pb.message(1, [pb.whole(1, kind), pb.message(2, dims)])

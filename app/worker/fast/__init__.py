@@ -1,7 +1,7 @@
-"""The fast engine: acts and learns in NumPy, on the very weights that Stable-Baselines3 saves.
+"""The fast engine: acts and learns in NumPy, directly on the weights of Stable-Baselines3 policies.
 
-On networks this small torch spends most of its time on bookkeeping. Here a gradient step is a
-few dozen NumPy calls; what is saved, loaded, played and evaluated stays plain Stable-Baselines3.
+For small networks, torch spends most of its time on overhead. Here a gradient step is a few
+dozen NumPy calls; saved models, playing and evaluation remain plain Stable-Baselines3.
 
 Arrays have one column per observation: `(outputs, inputs) @ (inputs, batch)`.
 """

@@ -1,4 +1,4 @@
-"""Linear layers and non-linearities, forwards and backwards."""
+"""Linear layers and activation functions, with forward and backward passes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from app.worker.fast.flat import Array, FlatParameters
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A linear layer, or several of one size side by side, which one call runs all."""
+    """A linear layer, or several stacked ones of the same size that are computed together."""
 
     weight: Array
     bias: Array
@@ -20,19 +20,19 @@ class Layer:
     bias_gradient: Array
 
     @classmethod
-    def adopt(cls, parameters: FlatParameters, *layers: torch.nn.Linear) -> "Layer":
-        """Take torch's layers over."""
-        weight, weight_gradient = parameters.take(*(layer.weight for layer in layers))
-        bias, bias_gradient = parameters.take(*(layer.bias for layer in layers))
+    def from_torch(cls, parameters: FlatParameters, *layers: torch.nn.Linear) -> "Layer":
+        """Create a layer on the weights of torch's layers."""
+        weight, weight_gradient = parameters.register(*(layer.weight for layer in layers))
+        bias, bias_gradient = parameters.register(*(layer.bias for layer in layers))
         return cls(weight, bias[..., None], weight_gradient, bias_gradient[..., None])
 
     def __getitem__(self, index: int | slice) -> "Layer":
-        """Return one or some of those that are side by side."""
+        """Return one or some of the stacked layers."""
         parts = (self.weight, self.bias, self.weight_gradient, self.bias_gradient)
         return Layer(*(part[index] for part in parts))
 
     def joined(self) -> "Layer":
-        """Return all that are side by side as one, with one's outputs below the other's."""
+        """Return the stacked layers as a single one, with their outputs concatenated."""
         parts = (self.weight, self.bias, self.weight_gradient, self.bias_gradient)
         return Layer(*(part.reshape(1, -1, part.shape[-1]) for part in parts))
 
@@ -42,43 +42,43 @@ class Layer:
         outputs += self.bias
         return outputs
 
-    def note_gradients(self, inputs: Array, slopes: Array) -> None:
-        """Note how the loss depends on the weights, given how it depends on the outputs."""
-        np.matmul(slopes, inputs.swapaxes(-1, -2), out=self.weight_gradient)
-        np.matmul(slopes, ones(slopes.shape[-1]), out=self.bias_gradient)
+    def write_gradients(self, inputs: Array, gradients: Array) -> None:
+        """Write the gradients of the weights, given those of the outputs."""
+        np.matmul(gradients, inputs.swapaxes(-1, -2), out=self.weight_gradient)
+        np.matmul(gradients, ones(gradients.shape[-1]), out=self.bias_gradient)
 
-    def backward(self, slopes: Array) -> Array:
-        """Return how the loss depends on the inputs."""
-        result: Array = np.matmul(self.weight.swapaxes(-1, -2), slopes)
+    def backward(self, gradients: Array) -> Array:
+        """Return the gradients of the inputs, given those of the outputs."""
+        result: Array = np.matmul(self.weight.swapaxes(-1, -2), gradients)
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A non-linearity."""
+    """An activation function."""
 
-    bend: Callable[[Array], None]
+    forward: Callable[[Array], None]
     """Apply it in place."""
-    bend_back: Callable[[Array, Array], None]
-    """Given its outputs, turn slopes of the outputs into slopes of the inputs, in place."""
+    backward: Callable[[Array, Array], None]
+    """Turn gradients of the outputs into gradients of the inputs in place, given the outputs."""
 
 
 def _tanh(values: Array) -> None:
     np.tanh(values, out=values)
 
 
-def _tanh_back(outputs: Array, slopes: Array) -> None:
-    steepness = outputs * outputs
-    np.subtract(1.0, steepness, out=steepness)
-    slopes *= steepness
+def _tanh_back(outputs: Array, gradients: Array) -> None:
+    derivative = outputs * outputs
+    np.subtract(1.0, derivative, out=derivative)
+    gradients *= derivative
 
 
 def _relu(values: Array) -> None:
     np.maximum(values, 0.0, out=values)
 
 
-def _relu_back(outputs: Array, slopes: Array) -> None:
-    slopes *= outputs > 0
+def _relu_back(outputs: Array, gradients: Array) -> None:
+    gradients *= outputs > 0
 
 
 def _elu(values: Array) -> None:
@@ -87,10 +87,10 @@ def _elu(values: Array) -> None:
     values += np.expm1(below, out=below)
 
 
-def _elu_back(outputs: Array, slopes: Array) -> None:
-    steepness = np.minimum(outputs, 0.0)
-    steepness += 1.0
-    slopes *= steepness
+def _elu_back(outputs: Array, gradients: Array) -> None:
+    derivative = np.minimum(outputs, 0.0)
+    derivative += 1.0
+    gradients *= derivative
 
 
 ACTIVATIONS: dict[type[torch.nn.Module], Activation] = {
@@ -101,70 +101,46 @@ ACTIVATIONS: dict[type[torch.nn.Module], Activation] = {
 
 
 class Network:
-    """Layers one after another, with a non-linearity after each but the last."""
+    """A sequence of layers with an activation after each but the last, or after all."""
 
-    def __init__(self, layers: Sequence[Layer], activation: Activation) -> None:
-        self._layers = layers
+    def __init__(
+        self, layers: Sequence[Layer], activation: Activation, *, activate_last: bool = False
+    ) -> None:
+        activated = len(layers) if activate_last else len(layers) - 1
+        self._layers = [(layer, n < activated) for n, layer in enumerate(layers)]
+        """Each layer and whether an activation follows it."""
         self._activation = activation
-        self._kept: list[Array] = []
+        self._layer_outputs: list[Array] = []
 
-    def run(self, flowing: Array) -> Array:
-        """Return the outputs."""
-        for layer in self._layers[:-1]:
-            flowing = layer.forward(flowing)
-            self._activation.bend(flowing)
-        return self._layers[-1].forward(flowing)
+    def forward(self, inputs: Array, *, keep: bool = True) -> Array:
+        """Return the outputs; `keep` the intermediate ones if `backward` will be called."""
+        layer_outputs = [inputs]
+        for layer, has_activation in self._layers:
+            inputs = layer.forward(inputs)
+            if has_activation:
+                self._activation.forward(inputs)
+            layer_outputs.append(inputs)
+        if keep:
+            self._layer_outputs = layer_outputs
+        return inputs
 
-    def forward(self, flowing: Array) -> Array:
-        """Return the outputs, and keep what `backward` needs."""
-        self._kept = [flowing]
-        for layer in self._layers[:-1]:
-            flowing = layer.forward(flowing)
-            self._activation.bend(flowing)
-            self._kept.append(flowing)
-        return self._layers[-1].forward(flowing)
-
-    def backward(self, slopes: Array) -> None:
-        """Note all gradients, given how the loss depends on the outputs."""
-        for n in range(len(self._layers) - 1, -1, -1):
-            self._layers[n].note_gradients(self._kept[n], slopes)
-            if n > 0:
-                slopes = self._layers[n].backward(slopes)
-                self._activation.bend_back(self._kept[n], slopes)
-
-
-class Hidden:
-    """Layers one after another, with a non-linearity after each."""
-
-    def __init__(self, layers: Sequence[Layer], activation: Activation) -> None:
-        self._layers = layers
-        self._activation = activation
-        self._kept: list[Array] = []
-
-    def forward(self, flowing: Array) -> Array:
-        """Return the outputs, and keep what `backward` needs."""
-        self._kept = [flowing]
-        for layer in self._layers:
-            flowing = layer.forward(flowing)
-            self._activation.bend(flowing)
-            self._kept.append(flowing)
-        return flowing
-
-    def backward(self, slopes: Array) -> None:
-        """Note all gradients, given how the loss depends on the outputs; changes `slopes`."""
+    def backward(self, gradients: Array) -> None:
+        """Write the gradients of all weights, given those of the outputs, which are overwritten."""
         for n in reversed(range(len(self._layers))):
-            self._activation.bend_back(self._kept[n + 1], slopes)
-            self._layers[n].note_gradients(self._kept[n], slopes)
+            layer, has_activation = self._layers[n]
+            if has_activation:
+                self._activation.backward(self._layer_outputs[n + 1], gradients)
+            layer.write_gradients(self._layer_outputs[n], gradients)
             if n > 0:
-                slopes = self._layers[n].backward(slopes)
+                gradients = layer.backward(gradients)
 
 
 def linear_layers(net: torch.nn.Sequential) -> list[torch.nn.Linear]:
-    """Return the layers of a network that have weights."""
+    """Return the linear layers of a network."""
     return [layer for layer in net if isinstance(layer, torch.nn.Linear)]
 
 
 @lru_cache(maxsize=16)
 def ones(size: int) -> Array:
-    """Return a column of ones: a product with it is a sum."""
+    """Return a column of ones: a product with it sums rows."""
     return np.ones((size, 1), np.float32)

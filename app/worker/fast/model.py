@@ -1,4 +1,4 @@
-"""What all models of the fast engine share."""
+"""The base class of the fast engine's algorithms."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ NetworkT = TypeVar("NetworkT")
 
 
 @contextmanager
-def tiny_is_zero() -> Iterator[None]:
-    """Take numbers below 1e-38 for zero, as a decorator of whatever learns.
+def flush_denormals() -> Iterator[None]:
+    """Treat numbers below 1e-38 as zero; a decorator for `train` methods.
 
-    There the moments of units end that get no gradient any more, and a processor is ten times
-    slower with such numbers than with others.
+    The moments of units that no longer get a gradient decay to such numbers, and processors
+    compute ten times slower with them.
     """
     torch.set_flush_denormal(True)
     try:
@@ -25,24 +25,24 @@ def tiny_is_zero() -> Iterator[None]:
 
 
 class FastModel(BaseAlgorithm, Generic[NetworkT]):
-    """Works on its policy's weights in NumPy; all that is saved stays SB3's own."""
+    """An SB3 model that computes with its policy's weights in NumPy; saved models are SB3's."""
 
     after_gradient_step: Callable[[float | None], None] | None = None
-    """Called after each gradient step; where gradients are clipped, with their length before."""
+    """Called after each gradient step with the gradient norm before clipping; None: no clipping."""
     _network: NetworkT | None = None
 
     @property
     def network(self) -> NetworkT:
-        """The policy's weights as NumPy works on them."""
+        """The fast engine's networks on the policy's own weights."""
         if self._network is None:
-            self._network = self._adopt_network()
+            self._network = self._make_network()
         return self._network
 
-    def _adopt_network(self) -> NetworkT:
+    def _make_network(self) -> NetworkT:
         raise NotImplementedError
 
     def set_parameters(self, *arguments: Any, **options: Any) -> None:
-        """Load weights and optimiser; torch gives the latter new tensors, so look anew."""
+        """Load weights and optimizer, and discard the networks: the optimizer has new tensors."""
         super().set_parameters(*arguments, **options)
         self._network = None
 

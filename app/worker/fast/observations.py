@@ -1,4 +1,4 @@
-"""Observations as a network takes them: one column of numbers each."""
+"""Encode observations as network inputs: one column of numbers each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,32 +12,32 @@ from app.worker.fast.flat import Array
 
 Encode = Callable[[npt.NDArray[Any]], Array]
 
-_BRIGHTEST = 255.0
+_MAX_PIXEL = 255.0
 
 
 def encoder(space: gym.Space[Any]) -> Encode:
-    """Return what turns a batch of observations into columns, as Stable-Baselines3 does."""
+    """Return the function that preprocesses a batch of observations as Stable-Baselines3 does."""
     match space:
         case gym.spaces.Discrete():
             return _OneHot([int(space.n)])
         case gym.spaces.MultiDiscrete():
             return _OneHot(space.nvec.tolist())
         case gym.spaces.Box() if is_image_space(space):
-            return _brightness
+            return _scaled_pixels
         case _:
-            return _numbers
+            return _flattened
 
 
-def _numbers(observations: npt.NDArray[Any]) -> Array:
+def _flattened(observations: npt.NDArray[Any]) -> Array:
     return observations.reshape(len(observations), -1).astype(np.float32, copy=False).T
 
 
-def _brightness(observations: npt.NDArray[Any]) -> Array:
-    return _numbers(observations) / np.float32(_BRIGHTEST)
+def _scaled_pixels(observations: npt.NDArray[Any]) -> Array:
+    return _flattened(observations) / np.float32(_MAX_PIXEL)
 
 
 class _OneHot:
-    """Writes each number as a column of zeros with a one at its place."""
+    """Encodes discrete observations as one-hot columns."""
 
     def __init__(self, sizes: list[int]) -> None:
         self._height = sum(sizes)

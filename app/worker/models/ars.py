@@ -1,4 +1,4 @@
-"""Augmented Random Search that can be watched, stopped and resumed."""
+"""Augmented Random Search that reports progress and can be stopped and resumed."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 
 class StopRequestedError(Exception):
-    """The lab wants the job to end; raised where SB3 wouldn't listen."""
+    """The job must stop; raised where SB3 offers no other way to end training."""
 
 
 class Ars(sb3_contrib.ARS):
-    """As in sb3-contrib, but its callback hears of every step and is obeyed."""
+    """The ARS of sb3-contrib, with a callback that is called at every step and can stop it."""
 
     def _do_one_update(self, callback: BaseCallback, async_eval: Any) -> None:  # noqa: ANN401
-        # Before the update draws its random directions, so that a checkpoint can repeat them.
+        # Before the random directions are sampled, so that a resumed run samples the same ones.
         callback.on_rollout_start()
         super()._do_one_update(callback, async_eval)
 
     def set_parameters(self, *arguments: Any, **options: Any) -> None:
-        """Load the policy, and go on from its weights; sb3-contrib would begin at zero again."""
+        """Load the policy and continue from its weights; sb3-contrib would restart from zeros."""
         super().set_parameters(*arguments, **options)
         loaded: Any = torch.nn.utils.parameters_to_vector(self.policy.parameters()).detach()
         self.weights = loaded
@@ -35,10 +35,10 @@ class Ars(sb3_contrib.ARS):
         if not callback.on_step():
             raise StopRequestedError
         if "shaped" in info:
-            # Directions are compared by what episodes say of themselves, which is read after this.
+            # ARS ranks directions by the returns in the infos, which are read after this.
             shaped = info["shaped"]["values"]["shaped_reward"]
             info["episode"] = {**info["episode"], "r": shaped}
 
     def _update_current_progress_remaining(self, num_timesteps: int, _total: int) -> None:
-        # SB3 counts from where `learn` was called, which is not the start of a resumed run.
+        # SB3 counts from the call of `learn`, which is not the start of a resumed run.
         super()._update_current_progress_remaining(num_timesteps, self._total_timesteps)

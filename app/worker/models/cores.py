@@ -1,7 +1,7 @@
-"""On how many cores a model learns: what is faster in a short try.
+"""Choose by a short benchmark on how many cores a model learns.
 
-Only where it looks at pictures. Small layers don't gain from a second core, and how products are
-shared out changes the last digits, so that all other runs stay the same on every machine.
+Only for image observations. Small layers don't gain from a second core, and the distribution of
+matrix products changes the last digits: other runs give the same results on every machine.
 """
 
 import os
@@ -10,37 +10,39 @@ import time
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-_WORTH_IT = 1.15
-"""How much faster more cores must be: less is noise, and others may want them."""
+_MIN_SPEEDUP = 1.15
+"""The minimum speedup that justifies more cores: less may be noise, and others may need them."""
 _BATCH = 64
 _PASSES = 3
 
 
-def settle_threads(model: BaseAlgorithm) -> str | None:
-    """Learn on as many cores as are worth it; return what was found if it is more than one."""
+def choose_threads(model: BaseAlgorithm) -> str | None:
+    """Set the number of torch's threads; return a message if it is more than one."""
     cores = len(os.sched_getaffinity(0))
-    if cores == 1 or not _looks_at_pictures(model):
+    if cores == 1 or not _uses_images(model):
         return None
-    alone, together = _seconds(model, 1), _seconds(model, cores)
-    if together * _WORTH_IT > alone:
+    one_core, all_cores = _seconds(model, 1), _seconds(model, cores)
+    if all_cores * _MIN_SPEEDUP > one_core:
         torch.set_num_threads(1)
         return None
-    return f"Learns on {cores} cores: {alone / together:.1f} times as fast in a short try."
+    return (
+        f"Training on {cores} cores: {one_core / all_cores:.1f} times as fast in a short benchmark."
+    )
 
 
-def _looks_at_pictures(model: BaseAlgorithm) -> bool:
+def _uses_images(model: BaseAlgorithm) -> bool:
     return any(isinstance(layer, torch.nn.Conv2d) for layer in model.policy.modules())
 
 
 def _seconds(model: BaseAlgorithm, threads: int) -> float:
-    """Return how long the policy takes to look and to learn, without changing it."""
+    """Return the duration of forward and backward passes, without changing the policy."""
     torch.set_num_threads(threads)
-    seen = torch.zeros((_BATCH, *(model.observation_space.shape or ())))
-    layers = next(part for part in model.policy.modules() if hasattr(part, "cnn"))
-    layers(seen).sum().backward()  # the first time takes longer
+    inputs = torch.zeros((_BATCH, *(model.observation_space.shape or ())))
+    extractor = next(part for part in model.policy.modules() if hasattr(part, "cnn"))
+    extractor(inputs).sum().backward()  # warm-up
     began = time.perf_counter()
     for _ in range(_PASSES):
-        layers(seen).sum().backward()
-    took = time.perf_counter() - began
+        extractor(inputs).sum().backward()
+    duration = time.perf_counter() - began
     model.policy.zero_grad()
-    return took
+    return duration

@@ -1,6 +1,6 @@
-"""What a saved model takes along: schedules and layers that SB3 doesn't have.
+"""Schedules and layers that SB3 does not have.
 
-Saved by value, so that a plain `PPO.load` reads the model where this program isn't.
+Pickled by value, so that a plain `PPO.load` can read a saved model without this program.
 """
 
 import sys
@@ -11,14 +11,14 @@ import torch
 
 
 class PiecewiseLinear:
-    """A value over the progress of a run, as Stable-Baselines3 asks for it."""
+    """A piecewise linear schedule with Stable-Baselines3's signature."""
 
     def __init__(self, points: tuple[tuple[float, float], ...]) -> None:
         self.progress = [progress for progress, _ in points]
         self.values = [value for _, value in points]
 
     def __call__(self, progress_remaining: float) -> float:
-        """Return the value when this part of the budget is left."""
+        """Return the value when this fraction of the budget remains."""
         done = 1.0 - progress_remaining
         after = bisect_right(self.progress, done)
         if after in (0, len(self.values)):
@@ -28,32 +28,32 @@ class PiecewiseLinear:
         return self.values[after - 1] + (self.values[after] - self.values[after - 1]) * share
 
 
-def _scaled(inputs: torch.Tensor) -> torch.Tensor:
+def _normalize(inputs: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.layer_norm(inputs, inputs.shape[-1:])
 
 
 class ScaledTanh(torch.nn.Tanh):
-    """Layer normalisation without weights of its own, then tanh."""
+    """Layer normalization without weights, then tanh."""
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Scale, then bend."""
-        return super().forward(_scaled(inputs))
+        """Normalize, then apply the activation."""
+        return super().forward(_normalize(inputs))
 
 
 class ScaledReLU(torch.nn.ReLU):
-    """Layer normalisation without weights of its own, then ReLU."""
+    """Layer normalization without weights, then ReLU."""
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Scale, then bend."""
-        return super().forward(_scaled(inputs))
+        """Normalize, then apply the activation."""
+        return super().forward(_normalize(inputs))
 
 
 class ScaledELU(torch.nn.ELU):
-    """Layer normalisation without weights of its own, then ELU."""
+    """Layer normalization without weights, then ELU."""
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Scale, then bend."""
-        return super().forward(_scaled(inputs))
+        """Normalize, then apply the activation."""
+        return super().forward(_normalize(inputs))
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

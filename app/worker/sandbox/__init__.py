@@ -1,1 +1,1 @@
-"""Lock the process down: limits, Landlock, seccomp."""
+"""Lock a process down: resource limits, Landlock, seccomp."""

@@ -1,4 +1,4 @@
-"""Try what a sandbox must forbid and tell what worked; standard library only."""
+"""Try what the sandbox must forbid and report what succeeded; standard library only."""
 
 import os
 import resource
@@ -7,10 +7,10 @@ import subprocess
 from collections.abc import Callable
 
 
-def open_doors(canary: str, lab_pid: int, memory_mb: int) -> list[str]:
-    """Return the names of the attacks that succeeded.
+def run_attacks(canary: str, lab_pid: int, memory_mb: int) -> list[str]:
+    """Run all attacks and return the names of those that succeeded.
 
-    They aim at the file `canary`, the lab's process and more than `memory_mb` of memory.
+    Their targets are the file `canary`, the web process, and more than `memory_mb` of memory.
     """
     attacks = _attacks(canary, lab_pid, memory_mb)
     return [name for name, attack in attacks.items() if _succeeds(attack)]
@@ -39,6 +39,6 @@ def _attacks(canary: str, lab_pid: int, memory_mb: int) -> dict[str, Callable[[]
 def _succeeds(attack: Callable[[], object]) -> bool:
     try:
         attack()
-    except Exception:  # noqa: BLE001 - however it is stopped, it is stopped
+    except Exception:  # noqa: BLE001 - any error means that the attack was stopped
         return False
     return True

@@ -1,4 +1,4 @@
-"""Raw system calls through libc; standard library only, because it runs before the lock-down."""
+"""Raw system calls through libc; standard library only, because this runs before the lock-down."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ _PR_SET_NAME = 15
 
 
 def call(name: str, *arguments: object) -> int:
-    """Make a system call by its name.
+    """Make the system call with this name.
 
     Raises:
         OSError: if the kernel refuses.
@@ -25,7 +25,7 @@ def call(name: str, *arguments: object) -> int:
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Change a property of this process.
+    """Call `prctl`, which changes a property of this process.
 
     Raises:
         OSError: if the kernel refuses.
@@ -35,21 +35,21 @@ def prctl(option: int, *arguments: int) -> int:
 
 
 def name_process(name: str) -> None:
-    """Show this process under another name, of at most 15 letters, where processes are listed."""
+    """Set the name of this process in process lists; the kernel keeps at most 15 characters."""
     buffer = ctypes.create_string_buffer(name.encode())
     prctl(_PR_SET_NAME, ctypes.addressof(buffer))
 
 
 def thread_count() -> int:
-    """Return how many threads this process has."""
+    """Return the number of threads of this process."""
     return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - pathlib would be one more import
 
 
 def open_descriptors() -> set[int]:
     """Return the numbers of all open files, pipes and sockets of this process."""
-    found = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
-    # One of them was the listing itself, which is closed by now.
-    return {number for number in found if _is_open(number)}
+    numbers = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
+    # One of them was opened to list the folder, and is closed by now.
+    return {number for number in numbers if _is_open(number)}
 
 
 def _is_open(descriptor: int) -> bool:

@@ -1,4 +1,4 @@
-"""Landlock: take away every path but a few that may be read."""
+"""Landlock: deny access to all paths but a few that may be read."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ from app.worker.sandbox import kernel
 
 
 class Access(IntFlag):
-    """What can be done with a file, in the kernel's bits."""
+    """Access rights to files, as the kernel's bits."""
 
     EXECUTE = 1 << 0
     WRITE_FILE = 1 << 1
@@ -21,7 +21,7 @@ class Access(IntFlag):
     IOCTL_DEV = 1 << 15
 
 
-_FIRST_VERSION = (1 << 13) - 1
+_RIGHTS_OF_VERSION_1 = (1 << 13) - 1
 _ON_FILES = Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE
 _READ = Access.READ_FILE | Access.READ_DIR
 _TCP_BIND_AND_CONNECT = 3
@@ -32,7 +32,7 @@ _ALL_THREADS = 1 << 3
 
 
 def version() -> int:
-    """Return the kernel's Landlock version, 0 where there is none."""
+    """Return the kernel's Landlock version, or 0 if it has no Landlock."""
     try:
         return kernel.call(
             "landlock_create_ruleset", None, ctypes.c_size_t(0), ctypes.c_uint32(_QUERY_VERSION)
@@ -42,22 +42,22 @@ def version() -> int:
 
 
 def restrict(readable: Iterable[str], listable: Iterable[str] = ()) -> int:
-    """Leave only `readable` paths (and /dev/null) to this thread and all that come from it.
+    """Restrict this thread and its descendants to the `readable` paths and /dev/null.
 
-    Of `listable` folders only the names can be read.
+    `listable` folders can be listed, but their files can't be read.
 
     Everything that the kernel's version can forbid is forbidden: writing, executing,
-    TCP, signals to others. Returns that version, 0 if there is none.
+    TCP, signals to other processes. Returns that version, or 0 if there is none.
 
     Raises:
-        RuntimeError: if other threads run, which would stay free before version 8.
+        RuntimeError: if other threads run, which versions before 8 would not restrict.
     """
     supported = version()
     if supported == 0:
         return 0
     if supported < 8 and kernel.thread_count() != 1:
         raise RuntimeError(
-            "Landlock binds one thread only: lock down before anything starts threads."
+            "Landlock restricts one thread only: lock down before anything starts threads."
         )
     ruleset = _create_ruleset(supported)
     try:
@@ -74,7 +74,7 @@ def restrict(readable: Iterable[str], listable: Iterable[str] = ()) -> int:
 
 
 def _create_ruleset(supported: int) -> int:
-    handled = _FIRST_VERSION
+    handled = _RIGHTS_OF_VERSION_1
     for since, right in ((2, Access.REFER), (3, Access.TRUNCATE), (5, Access.IOCTL_DEV)):
         if supported >= since:
             handled |= right

@@ -1,8 +1,8 @@
-"""Lock this process down for good, before it imports or runs anything that isn't ours.
+"""Lock this process down irreversibly, before it imports or runs any untrusted code.
 
-Standard library only, one thread. What it protects against: reading and writing files, the
-network, other processes, new programs, using up memory. What it does not protect against: a bug in
-the kernel, side channels of the processor, a worker that lies about its own results.
+Standard library only, one thread. It protects against: reading and writing files, network access,
+access to other processes, starting programs, exhausting memory. It does not protect against: kernel
+bugs, CPU side channels, a worker that reports false results.
 """
 
 import ctypes
@@ -20,8 +20,8 @@ _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 
 _CLEAR_ALL_AMBIENT = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
-_OPEN_FILES = 256
-_LOCKED_MEMORY = 1 << 20
+_MAX_OPEN_FILES = 256
+_MAX_LOCKED_MEMORY = 1 << 20
 
 _SYSTEM_PATHS = (
     "/usr/lib",
@@ -40,19 +40,19 @@ _SYSTEM_PATHS = (
 
 
 def lock_down(packages: Sequence[str], *, memory_mb: int) -> list[str]:
-    """Apply every layer that this system has and return their names.
+    """Apply every layer that this system supports and return their names.
 
-    `packages` are the folders of our own code that stay readable beside Python and its libraries.
+    `packages` are folders of our own code; they stay readable, as do Python and its libraries.
     """
     layers = ["limits"]
     if sys.platform == "linux":
         with suppress(OSError):
             kernel.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        _be_the_first_to_go()
+        _prefer_for_oom_kill()
     _limit(memory_mb)
     if sys.platform != "linux":
         return layers
-    _give_up_privileges()
+    _drop_privileges()
     if abi := landlock.restrict(_readable(packages)):
         layers.append(f"landlock-{abi}")
     if seccomp.install():
@@ -61,10 +61,10 @@ def lock_down(packages: Sequence[str], *, memory_mb: int) -> list[str]:
 
 
 def restrict_fork_server(packages: Sequence[str]) -> None:
-    """Apply to the fork server what lets it import and fork; each worker adds its own layers."""
-    _be_the_first_to_go()
-    _give_up_privileges()
-    # Names below /proc: how many threads and open files it has.
+    """Restrict the fork server as far as it can still import and fork; workers add more layers."""
+    _prefer_for_oom_kill()
+    _drop_privileges()
+    # It lists folders below /proc to count its threads and open files.
     landlock.restrict(_readable(packages), listable=("/proc",))
 
 
@@ -72,13 +72,13 @@ def _readable(packages: Sequence[str]) -> tuple[str, ...]:
     return (sys.prefix, sys.base_prefix, *_SYSTEM_PATHS, *packages)
 
 
-def _give_up_privileges() -> None:
+def _drop_privileges() -> None:
     _drop_capabilities()
     kernel.prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _be_the_first_to_go() -> None:
-    """When memory runs out the kernel ends this process, not the server."""
+def _prefer_for_oom_kill() -> None:
+    """Make the kernel kill this process, not the server, when memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
         file.write("1000")
 
@@ -87,18 +87,18 @@ def _limit(memory_mb: int) -> None:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: _OPEN_FILES,
-        resource.RLIMIT_MEMLOCK: _LOCKED_MEMORY,
+        resource.RLIMIT_NOFILE: _MAX_OPEN_FILES,
+        resource.RLIMIT_MEMLOCK: _MAX_LOCKED_MEMORY,
         resource.RLIMIT_DATA: memory_mb << 20,
     }
-    for which, most in limits.items():
-        _, hard = resource.getrlimit(which)
-        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (value, value))
+    for name, limit in limits.items():
+        _, hard = resource.getrlimit(name)
+        value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(name, (value, value))
 
 
 def _drop_capabilities() -> None:
-    """Give up root's powers; an ordinary user has none to give up."""
+    """Drop all capabilities of root; ordinary users have none."""
     for capability in range(_LAST_CAPABILITY + 1):
         with suppress(OSError):
             kernel.prctl(_PR_CAPBSET_DROP, capability)

@@ -1,6 +1,6 @@
 """seccomp: an allow-list of system calls, assembled as a small BPF program.
 
-What is not named here, calls of future kernels included, answers EPERM.
+All other calls, including those of future kernels, fail with EPERM.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ def _refuse(number: int) -> int:
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _MASK, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 
 Instruction = tuple[int, int, int, int]
-"""Operation, how far to jump if true, how far if false, operand."""
+"""Operation, jump offset if true, jump offset if false, operand."""
 
 _NEEDED = """
 read write readv writev pread64 pwrite64 preadv preadv2 close close_range lseek dup dup2 dup3 pipe
@@ -43,33 +43,33 @@ getitimer timer_create timer_settime timer_gettime timer_delete timer_getoverrun
 timerfd_settime timerfd_gettime getrandom arch_prctl recvfrom recvmsg sendto sendmsg shutdown
 getsockopt getsockname getpeername
 """.split()  # noqa: SIM905 - read like a sentence
-"""Calls that training needs and whose arguments can do no harm in here."""
+"""Calls that training needs and that are harmless here with any arguments."""
 
 _ABSENT = """
 clone3 openat2 io_uring_setup io_uring_enter io_uring_register memfd_create
 """.split()  # noqa: SIM905 - read like a sentence
-"""Calls that libraries try and do without: their arguments hide from the filter."""
+"""Calls that libraries try but don't need; the filter can't inspect their arguments."""
 
 _HOSTILE = """
 ptrace process_vm_readv process_vm_writev process_madvise bpf perf_event_open userfaultfd keyctl
 add_key request_key mount umount2 pivot_root fsopen fsmount move_mount open_tree mount_setattr setns
 kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff pidfd_getfd
 """.split()  # noqa: SIM905 - read like a sentence
-"""Calls that nothing honest makes: they end the process."""
+"""Calls that only malicious code makes: they kill the process."""
 
 _CLONE_THREAD = 0x00010000
 _CLONE_NAMESPACES = 0x7E020080
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xF
 _MAP_SHARED_ANONYMOUS = 0x21
 _O_ACCESS_OR_TRUNC, _O_TRUNC = 0o1003, 0o1000
-# Getters, names of threads and of memory, huge pages; nothing that undoes the lock-down.
+# Getters, names of threads and memory regions, huge pages; none weakens the lock-down.
 _HARMLESS_PRCTL = (2, 3, 15, 16, 21, 23, 27, 37, 39, 41, 42, 52, 0x53564D41)
 _HARMLESS_IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _SIGNALLING_FCNTL = (8, 10, 15, 1024, 1026)
 
 
 def install() -> int:
-    """Filter this process' system calls for good; return how long the program is, 0 if it can't."""
+    """Filter this process's system calls; return the program's length, 0 where unsupported."""
     if kernel.ARCHITECTURE not in _AUDIT_ARCHITECTURE:
         return 0
     program = _program(os.getpid())
@@ -78,15 +78,17 @@ def install() -> int:
     header = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(buffer))
     set_mode_filter, all_threads = ctypes.c_uint(1), ctypes.c_uint(1)
     try:
-        left_out = kernel.call(
+        unfiltered_thread = kernel.call(
             "seccomp", set_mode_filter, all_threads, ctypes.create_string_buffer(header, 16)
         )
     except OSError as error:
         if error.errno in (errno.ENOSYS, errno.EINVAL):
             return 0
         raise
-    if left_out:
-        raise RuntimeError(f"Thread {left_out} can't be filtered: lock down before there are any.")
+    if unfiltered_thread:
+        raise RuntimeError(
+            f"Thread {unfiltered_thread} can't be filtered: lock down before threads start."
+        )
     return len(program)
 
 
@@ -108,7 +110,7 @@ def _program(own_pid: int) -> list[Instruction]:
 
 
 def _rules(own_pid: int) -> Iterable[tuple[Sequence[str], list[Instruction]]]:
-    """Yield which calls get which verdict; every body returns on every path."""
+    """Yield groups of calls, each with its filter body; a body returns on every path."""
     refused = _refuse(errno.EPERM)
     yield ("clone",), _only_threads()
     yield ("kill", "tgkill"), _argument_in(0, (own_pid,))
@@ -118,7 +120,7 @@ def _rules(own_pid: int) -> Iterable[tuple[Sequence[str], list[Instruction]]]:
     yield ("fcntl",), _argument_in(1, _SIGNALLING_FCNTL, found=refused, else_=_ALLOW)
     yield ("socketpair",), _only_stream_pairs()
     yield ("mmap",), _unless_masked(3, _MAP_SHARED_ANONYMOUS, _MAP_SHARED_ANONYMOUS, errno.ENOMEM)
-    # A read-only open with O_TRUNC empties a file with read rights where Landlock is older.
+    # With an older Landlock, a read-only open with O_TRUNC empties a readable file.
     yield ("open",), _unless_masked(1, _O_ACCESS_OR_TRUNC, _O_TRUNC, errno.EACCES)
     yield ("openat",), _unless_masked(2, _O_ACCESS_OR_TRUNC, _O_TRUNC, errno.EACCES)
     yield _ABSENT, [(_RETURN, 0, 0, _refuse(errno.ENOSYS))]
@@ -163,7 +165,7 @@ def _only_threads() -> list[Instruction]:
 
 
 def _only_stream_pairs() -> list[Instruction]:
-    # A datagram pair could send to any unix socket by its path.
+    # A datagram socket pair could send to any unix socket by its path.
     return [
         _load_argument(0),
         (_EQUAL, 1, 0, _AF_UNIX),

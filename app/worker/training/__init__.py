@@ -1,1 +1,1 @@
-"""Train a model: callback, checkpoints, periodic evaluation, diagnostics."""
+"""Train a model: SB3 callback, checkpoints, periodic evaluation, diagnostics."""

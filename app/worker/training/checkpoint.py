@@ -1,7 +1,7 @@
-"""Everything a training needs to go on as if it had never been interrupted.
+"""Checkpoints: everything needed to resume a training exactly.
 
 A checkpoint is a zip of `model.zip` (a plain SB3 file), `state.pkl` and, off-policy, `buffer.pkl`.
-Pickles are opened by workers only, inside their sandbox.
+Only sandboxed workers unpickle these files.
 """
 
 import io
@@ -20,16 +20,20 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import commands
 from app.worker.envs.replayable import EpisodeSoFar
-from app.worker.envs.vectorized.pipeline import load_layers, save_layers, see_anew
+from app.worker.envs.vectorized.pipeline import (
+    load_wrapper_state,
+    observe_reset,
+    save_wrapper_state,
+)
 from app.worker.models.models import load_model, save_model
 
-_LARGEST_BUFFER = 384 << 20
-_FAST = 1
+_MAX_BUFFER_BYTES = 384 << 20
+_COMPRESSION_LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What is not in SB3's own file."""
+    """The state that SB3's own file doesn't have; stored by field name."""
 
     python_random: Any
     numpy_random: Any
@@ -37,35 +41,35 @@ class Checkpoint:
     action_random: Any
     episodes: list[EpisodeSoFar]
     memory: Any
-    """What a network with a memory remembers; SB3 forgets it when it loads."""
+    """The state of a recurrent network, which SB3 doesn't restore."""
     layers: dict[str, Any]
-    """What scaling and stacking remember."""
+    """The state of normalization and frame stacking."""
     counts: dict[str, Any]
-    """What the reporter has counted so far."""
+    """The counters of the training callback."""
     threads: int = 1
-    """On how many cores it learned: with another number the last digits would be others."""
+    """Number of torch threads; another number would change rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A model that goes on where a checkpoint was taken."""
+    """A model restored from a checkpoint."""
 
     model: BaseAlgorithm
     counts: dict[str, Any]
     notes: list[str]
-    """What could not be brought back exactly."""
+    """What could not be restored exactly."""
 
 
 def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) -> bytes:
-    """Pack a model that is between two rollouts."""
+    """Return a checkpoint of a model, which must be between two rollouts."""
     state = Checkpoint(
         python_random=random.getstate(),
         numpy_random=np.random.get_state(),
         torch_random=torch.get_rng_state(),
         action_random=model.action_space.np_random.bit_generator.state,
-        episodes=envs.env_method("so_far"),
+        episodes=envs.env_method("current_episode"),
         memory=getattr(model, "_last_lstm_states", None),
-        layers=save_layers(envs),
+        layers=save_wrapper_state(envs),
         counts=counts,
         threads=torch.get_num_threads(),
     )
@@ -79,21 +83,25 @@ def take_checkpoint(model: BaseAlgorithm, envs: VecEnv, counts: dict[str, Any]) 
 
 
 def restore(
-    packed: bytes, setup: commands.Setup, envs: VecEnv, *, alive: Callable[[], None] = lambda: None
+    packed: bytes,
+    setup: commands.Setup,
+    envs: VecEnv,
+    *,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> Restored:
-    """Unpack a checkpoint into fresh environments; `alive` is called every now and then."""
+    """Restore a checkpoint with new environments; call `on_progress` after each of them."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         model = load_model(setup, archive.read("model.zip"), envs)
         state = _read_state(archive.read("state.pkl"))
         notes = _restore_buffer(archive, model)
-    torch.set_num_threads(getattr(state, "threads", 1))  # older checkpoints don't say
-    # Loading seeded the environments once more; their next episode must not begin with that.
+    torch.set_num_threads(getattr(state, "threads", 1))  # older checkpoints don't have it
+    # Loading seeds the environments; their next episode must not use that seed.
     envs.unwrapped._reset_seeds()
     if state.memory is not None:
         model._last_lstm_states = state.memory  # type: ignore[attr-defined]  # RecurrentPPO's
-    load_layers(envs, state.layers)
-    notes += _restore_episodes(state.episodes, model, envs, alive)
-    # Last, because building the model and replaying the episodes drew random numbers.
+    load_wrapper_state(envs, state.layers)
+    notes += _restore_episodes(state.episodes, model, envs, on_progress)
+    # Last, because building the model and replaying the episodes draw random numbers.
     random.setstate(state.python_random)
     np.random.set_state(state.numpy_random)
     torch.set_rng_state(state.torch_random)
@@ -102,7 +110,7 @@ def restore(
 
 
 def _plain(state: Checkpoint) -> dict[str, Any]:
-    """Return what names no class of ours: classes move, checkpoints stay."""
+    """Return the state without our classes, so that moved classes don't break old checkpoints."""
     return {**_fields(state), "episodes": [_fields(episode) for episode in state.episodes]}
 
 
@@ -112,15 +120,15 @@ def _fields(value: Checkpoint | EpisodeSoFar) -> dict[str, Any]:
 
 
 def _read_state(packed: bytes) -> Checkpoint:
-    found = _Unpickler(io.BytesIO(packed)).load()
-    if isinstance(found, Checkpoint):
-        return found
-    episodes = [EpisodeSoFar(**episode) for episode in found["episodes"]]
-    return Checkpoint(**{**found, "episodes": episodes})
+    state = _Unpickler(io.BytesIO(packed)).load()
+    if isinstance(state, Checkpoint):
+        return state
+    episodes = [EpisodeSoFar(**episode) for episode in state["episodes"]]
+    return Checkpoint(**{**state, "episodes": episodes})
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads checkpoints of version 0.1, too, which name our classes where they were then."""
+    """Also reads checkpoints of version 0.1, which refer to our classes at their old places."""
 
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - whatever it names
         return _MOVED.get((module, name)) or super().find_class(module, name)
@@ -133,55 +141,57 @@ _MOVED: dict[tuple[str, str], type] = {
 
 
 def _add_buffer(archive: zipfile.ZipFile, model: OffPolicyAlgorithm) -> None:
-    # Asked first: packing a buffer takes as much memory again.
-    if _size(vars(model.replay_buffer)) > _LARGEST_BUFFER:
+    # Checked first, because packing a buffer doubles its memory.
+    if _size(vars(model.replay_buffer)) > _MAX_BUFFER_BYTES:
         return
     content = io.BytesIO()
     model.save_replay_buffer(content)
-    archive.writestr("buffer.pkl", content.getbuffer(), zipfile.ZIP_DEFLATED, _FAST)
+    archive.writestr("buffer.pkl", content.getbuffer(), zipfile.ZIP_DEFLATED, _COMPRESSION_LEVEL)
 
 
-def _size(held: Any) -> int:  # noqa: ANN401 - arrays, and dicts of them
-    if isinstance(held, dict):
-        return sum(map(_size, held.values()))
-    return held.nbytes if isinstance(held, np.ndarray) else 0
+def _size(value: Any) -> int:  # noqa: ANN401 - arrays, and dicts of them
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    return value.nbytes if isinstance(value, np.ndarray) else 0
 
 
 def _restore_buffer(archive: zipfile.ZipFile, model: BaseAlgorithm) -> list[str]:
     if not isinstance(model, OffPolicyAlgorithm):
         return []
     if "buffer.pkl" not in archive.namelist():
-        return ["The replay buffer was too large to keep; it fills anew."]
+        return ["The replay buffer was too large to save; it starts empty."]
     model.load_replay_buffer(io.BytesIO(archive.read("buffer.pkl")))
     return []
 
 
 def _restore_episodes(
-    episodes: list[EpisodeSoFar], model: BaseAlgorithm, envs: VecEnv, alive: Callable[[], None]
+    episodes: list[EpisodeSoFar],
+    model: BaseAlgorithm,
+    envs: VecEnv,
+    on_progress: Callable[[], None],
 ) -> list[str]:
-    back = []
+    restored = []
     for index, episode in enumerate(episodes):
-        back += envs.env_method("bring_back", episode, indices=index)
-        alive()
-    lost = [index for index, is_back in enumerate(back) if not is_back]
-    if not lost:
+        restored += envs.env_method("replay_episode", episode, indices=index)
+        on_progress()
+    failed = [index for index, is_restored in enumerate(restored) if not is_restored]
+    if not failed:
         return []
     if isinstance(model._last_obs, np.ndarray):
-        _begin_anew(lost, model, envs)
-    return [f"{len(lost)} environments could not be brought back and began a new episode."]
+        _start_new_episodes(failed, model, envs)
+    return [f"{len(failed)} environments could not be restored and started a new episode."]
 
 
-def _begin_anew(lost: list[int], model: BaseAlgorithm, envs: VecEnv) -> None:
+def _start_new_episodes(indices: list[int], model: BaseAlgorithm, envs: VecEnv) -> None:
     assert isinstance(model._last_obs, np.ndarray)
-    begun = {index: envs.env_method("reset", indices=index)[0][0] for index in lost}
-    first = next(iter(begun.values()))
-    observed = np.stack([begun.get(index, first) for index in range(envs.num_envs)])
-    kept = save_layers(envs)
-    seen = see_anew(envs, observed)
-    if "stacked" in kept:
-        stacked = kept["stacked"]
-        stacked[lost] = save_layers(envs)["stacked"][lost]
-        load_layers(envs, kept)
-    model._last_obs[lost] = seen[lost]
+    first = {index: envs.env_method("reset", indices=index)[0][0] for index in indices}
+    filler = next(iter(first.values()))
+    batch = np.stack([first.get(index, filler) for index in range(envs.num_envs)])
+    saved = save_wrapper_state(envs)
+    observations = observe_reset(envs, batch)
+    if "stacked" in saved:
+        saved["stacked"][indices] = save_wrapper_state(envs)["stacked"][indices]
+        load_wrapper_state(envs, saved)
+    model._last_obs[indices] = observations[indices]
     if model._last_episode_starts is not None:
-        model._last_episode_starts[lost] = True
+        model._last_episode_starts[indices] = True

@@ -1,4 +1,4 @@
-"""Evaluation beside training: hand the policy out, hear its worth, know when it is solved."""
+"""Periodic evaluation: when to evaluate, which policy is best, whether the task is solved."""
 
 import math
 import time
@@ -8,93 +8,91 @@ from typing import Any
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import commands, messages
-from app.protocol.messages import FileName
-from app.protocol.pipe import Channel
-from app.worker.envs.vectorized.pipeline import save_scaling
+from app.protocol import Channel, FileName, commands, messages
+from app.worker.envs.vectorized.pipeline import save_normalization
 from app.worker.models.models import save_model, save_weights
 
 SOLVED_IN_A_ROW = 3
-"""So many evaluations must reach the threshold, one after another."""
+"""Number of consecutive evaluations that must reach the threshold."""
 
-_LOST_AFTER_S = 900.0
-"""Longer than an evaluation may take: then there won't be a verdict."""
-_NOTHING = {"next_at": 0, "in_a_row": 0, "best": None}
+_TIMEOUT_S = 900.0
+"""Longer than an evaluation may take: after this time no result is expected."""
+_INITIAL_COUNTS = {"next_at": 0, "in_a_row": 0, "best": None}
 
 
 class EvalSchedule:
-    """Decides when a policy is evaluated, keeps the best one, and says when the task is solved."""
+    """Decides when to evaluate the policy, keeps the best one, and detects a solved task."""
 
     def __init__(
         self, job: commands.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
     ) -> None:
-        known = counts.get("judge", _NOTHING)
+        saved = counts.get("judge", _INITIAL_COUNTS)
         self._every = job.evaluate_every
         self._solved_from = job.solved_from
         self._envs = envs
         self._channel = channel
         self.next_at: float = math.inf
-        """At which step the policy is to be evaluated next."""
+        """The step of the next evaluation."""
         if job.evaluate_every is not None:
-            self.next_at = known["next_at"] or job.evaluate_every
-        self._in_a_row: int = known["in_a_row"]
-        self._best: float | None = known["best"]
-        self._handed_out: dict[FileName, bytes] = {}
-        self._handed_out_at = -1
-        self._lost_at = 0.0
+            self.next_at = saved["next_at"] or job.evaluate_every
+        self._in_a_row: int = saved["in_a_row"]
+        self._best: float | None = saved["best"]
+        self._pending_files: dict[FileName, bytes] = {}
+        self._sent_timesteps = -1
+        self._times_out_at = 0.0
         self.has_solved = False
 
     def counts(self) -> dict[str, Any]:
-        """Return what has been counted, to go on from it."""
+        """Return the counters for a checkpoint."""
         next_at = 0 if self._every is None else self.next_at
         return {"next_at": next_at, "in_a_row": self._in_a_row, "best": self._best}
 
     @property
     def is_waiting(self) -> bool:
         """Whether a policy is being evaluated."""
-        return bool(self._handed_out)
+        return bool(self._pending_files)
 
-    def has_judged(self, timesteps: int) -> bool:
-        """Whether there is nothing to evaluate, or the policy of this step was."""
-        return self._every is None or self._handed_out_at == timesteps
+    def has_evaluated(self, timesteps: int) -> bool:
+        """Whether evaluations are off, or the policy of this step was sent to be evaluated."""
+        return self._every is None or self._sent_timesteps == timesteps
 
     def is_due(self, timesteps: int) -> bool:
-        """Whether it is time for another evaluation, and the last one is over or lost."""
+        """Whether it is time for another evaluation, and the last one is over or timed out."""
         if timesteps < self.next_at:
             return False
-        return not self._handed_out or time.monotonic() > self._lost_at
+        return not self._pending_files or time.monotonic() > self._times_out_at
 
-    def hand_out(self, model: BaseAlgorithm, episode: int) -> None:
-        """Give the policy to whoever evaluates it, and keep it: it may turn out to be the best."""
+    def send_policy(self, model: BaseAlgorithm, episode: int) -> None:
+        """Send the policy to be evaluated, and keep its files in case it is the best one."""
         assert self._every is not None
         self.next_at = (model.num_timesteps // self._every + 1) * self._every
-        self._lost_at = time.monotonic() + _LOST_AFTER_S
+        self._times_out_at = time.monotonic() + _TIMEOUT_S
         weights = save_weights(model, self._envs)
-        self._handed_out = {"best.zip": save_model(model), "best.pt": weights}
-        if (scaling := save_scaling(self._envs)) is not None:
-            self._handed_out["best-vecnormalize.pkl"] = scaling
-        self._handed_out_at = model.num_timesteps
+        self._pending_files = {"best.zip": save_model(model), "best.pt": weights}
+        if (normalization := save_normalization(self._envs)) is not None:
+            self._pending_files["best-vecnormalize.pkl"] = normalization
+        self._sent_timesteps = model.num_timesteps
         header = messages.WeightsHeader(
             episode=episode, timesteps=model.num_timesteps, purpose="evaluation"
         )
         self._channel.send_weights(header, weights)
 
-    def hear(self, judged: commands.Judged) -> dict[str, Any]:
-        """Take in what a policy is worth and return what to write down."""
-        score = sum(judged.returns) / len(judged.returns)
-        files, self._handed_out = self._handed_out, {}
-        is_known = judged.timesteps == self._handed_out_at
-        if is_known and (self._best is None or score > self._best):
+    def add_result(self, result: commands.EvaluationResult) -> dict[str, Any]:
+        """Add the result of an evaluation and return its metrics."""
+        score = sum(result.returns) / len(result.returns)
+        files, self._pending_files = self._pending_files, {}
+        is_expected = result.timesteps == self._sent_timesteps
+        if is_expected and (self._best is None or score > self._best):
             self._best = score
             for name, content in files.items():
-                self._channel.send_file(name, content, timesteps=judged.timesteps)
+                self._channel.send_file(name, content, timesteps=result.timesteps)
         is_reached = self._solved_from is not None and score >= self._solved_from
         self._in_a_row = self._in_a_row + 1 if is_reached else 0
         self.has_solved = self._in_a_row >= SOLVED_IN_A_ROW
         return {
             "eval_reward": score,
-            "eval_reward_min": min(judged.returns),
-            "eval_reward_max": max(judged.returns),
-            "eval_length": sum(judged.lengths) / len(judged.lengths),
-            "eval_timesteps": judged.timesteps,
+            "eval_reward_min": min(result.returns),
+            "eval_reward_max": max(result.returns),
+            "eval_length": sum(result.lengths) / len(result.lengths),
+            "eval_timesteps": result.timesteps,
         }

@@ -1,4 +1,4 @@
-"""Let a model go on with other values than it began with."""
+"""Change hyperparameters of a model during training."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from app.worker.models.models import schedule
 
 
 def apply_change(model: BaseAlgorithm, change: messages.Change) -> None:
-    """Change what is named; the budget is the reporter's business."""
+    """Apply the given hyperparameters; the training callback handles the budget."""
     if change.learning_rate is not None:
         model.learning_rate = schedule(change.learning_rate)
-        # SB3 reads the schedule at every update; the optimisers are told at once.
+        # SB3 reads the schedule at every update; update the optimizers at once.
         model._setup_lr_schedule()
         now = model.lr_schedule(model._current_progress_remaining)
         for optimizer in optimizers(model):
@@ -27,7 +27,7 @@ def apply_change(model: BaseAlgorithm, change: messages.Change) -> None:
 
 
 def optimizers(model: BaseAlgorithm) -> list[torch.optim.Optimizer]:
-    """Return the optimisers of a model; one that searches without gradients has none."""
+    """Return the optimizers of a model; gradient-free algorithms have none."""
     names = [name for name in model._get_torch_save_params()[0] if name.endswith("optimizer")]
     return [recursive_getattr(model, name) for name in names]
 
@@ -35,6 +35,6 @@ def optimizers(model: BaseAlgorithm) -> list[torch.optim.Optimizer]:
 def _set_entropy(model: Any, value: float) -> None:  # noqa: ANN401 - several classes of SB3
     model.ent_coef = value
     if hasattr(model, "ent_coef_optimizer"):
-        # Found automatically so far: from now on it is fixed.
+        # It was tuned automatically so far; from now on it is fixed.
         model.ent_coef_optimizer = None
         model.ent_coef_tensor = torch.tensor(float(value))

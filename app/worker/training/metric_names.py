@@ -1,4 +1,4 @@
-"""What Stable-Baselines3 logs, by the names of the lab."""
+"""Map the names of Stable-Baselines3's logger to our metric names."""
 
 import math
 from collections.abc import Mapping
@@ -29,23 +29,23 @@ _NAMES = {
     "rollout/return_std": "return_std",
     "rollout/exploration_rate": "exploration_rate",
 }
-_STANDS_FOR_LOSS = ("critic_loss", "value_loss")
-"""Where an algorithm has no loss in one number, its critic's is the one to watch."""
+_SUBSTITUTES_FOR_LOSS = ("critic_loss", "value_loss")
+"""Used as `loss` for algorithms that don't log a total loss."""
 
 
 def update_values(logged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an update brought."""
+    """Return the metrics of an update."""
     values = {ours: logged[name] for name, ours in _NAMES.items() if name in logged}
-    stand_in = next((values[name] for name in _STANDS_FOR_LOSS if name in values), None)
-    if stand_in is not None:
-        values.setdefault("loss", stand_in)
+    substitute = next((values[name] for name in _SUBSTITUTES_FOR_LOSS if name in values), None)
+    if substitute is not None:
+        values.setdefault("loss", substitute)
     if "entropy_loss" in values:
         values["entropy"] = -values["entropy_loss"]
     return values
 
 
 def finite(value: Any) -> messages.Number:  # noqa: ANN401 - a number of any library
-    """Turn NumPy's and torch's numbers into Python's, and what isn't finite into None."""
+    """Convert a number of NumPy or torch to a Python number, or to None if it isn't finite."""
     if value is None:
         return None
     number = value.item() if hasattr(value, "item") else value

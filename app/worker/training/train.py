@@ -1,51 +1,49 @@
-"""Train a model and report how it goes."""
+"""Train a model and report its progress."""
 
-from typing import Any
-
-import msgspec
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import commands, messages
-from app.protocol.pipe import Channel, Control
+from app.protocol import Channel, Control, commands, messages
 from app.worker.envs.reward_functions import RewardFunction
-from app.worker.envs.vectorized.pipeline import make_training_envs, save_scaling, why_one_by_one
+from app.worker.envs.vectorized.pipeline import (
+    make_training_envs,
+    save_normalization,
+    single_stepping_notice,
+)
 from app.worker.models.ars import StopRequestedError
-from app.worker.models.cores import settle_threads
+from app.worker.models.cores import choose_threads
 from app.worker.models.models import (
     build_model,
     load_weights,
     save_model,
     save_weights,
-    settle_engine,
 )
 from app.worker.training.callback import TrainingCallback
 from app.worker.training.checkpoint import restore
 
 
 def train(job: commands.Train, channel: Channel, control: Control, file: bytes) -> None:
-    """Train until the budget is used or the lab says stop; deliver the model either way.
+    """Train until the budget is used up or a stop is requested, then deliver the model.
 
-    `file` is a checkpoint to resume from, or the policy of another run to begin with, if any.
+    `file` is a checkpoint to resume from, or the policy of another run to start with, if any.
     """
-    reward = _written_reward(job, channel)
+    reward = _custom_reward(job, channel)
     envs = make_training_envs(job.setup, job.n_envs, reward)
-    model, reporter = _begin(job, envs, channel, control, file)
-    _learn(model, reporter)
+    model, callback = _begin(job, envs, channel, control, file)
+    _learn(model, callback)
     if not control.stop_requested:
-        # So that a completed run can be extended.
-        reporter.keeper.between_rollouts(model, reporter.counts, now=True)
-    reporter.keeper.deliver()
+        # The checkpoint allows a completed run to be extended.
+        callback.checkpoints.between_rollouts(model, callback.counts, now=True)
+    callback.checkpoints.deliver()
     _deliver(model, envs, channel)
-    channel.send(messages.Finished(reason=_reason(model, reporter, control)))
+    channel.send(messages.Finished(reason=_reason(model, callback, control)))
     envs.close()
 
 
-def _written_reward(job: commands.Train, channel: Channel) -> RewardFunction | None:
+def _custom_reward(job: commands.Train, channel: Channel) -> RewardFunction | None:
     if job.reward is None:
         return None
-    if (why := why_one_by_one(job.setup, job.n_envs)) is not None and not job.resume:
+    if (why := single_stepping_notice(job.setup, job.n_envs)) is not None and not job.resume:
         channel.send(messages.Noted(event_type="engine", message=why))
     return RewardFunction(job.reward.code, job.reward.components)
 
@@ -53,66 +51,61 @@ def _written_reward(job: commands.Train, channel: Channel) -> RewardFunction | N
 def _begin(
     job: commands.Train, envs: VecEnv, channel: Channel, control: Control, file: bytes
 ) -> tuple[BaseAlgorithm, TrainingCallback]:
-    setup, why_not_fast = settle_engine(job.setup, envs)
-    started = messages.Started(engine=setup.engine, why_not_fast=why_not_fast)
     if not job.resume:
-        model = build_model(setup, envs, seed=job.seed)
+        model = build_model(job.setup, envs, seed=job.seed)
         if job.transfer:
             load_weights(model, envs, file)
-        reporter = TrainingCallback(job, envs, channel, control)
-        reporter.init_callback(model)
-        channel.send(started)
-        if (more_cores := settle_threads(model)) is not None:
+        callback = TrainingCallback(job, envs, channel, control)
+        callback.init_callback(model)
+        channel.send(messages.Started())
+        if (more_cores := choose_threads(model)) is not None:
             channel.send(messages.Noted(event_type="engine", message=more_cores))
-        return model, reporter
+        return model, callback
     restored = restore(
         file,
-        setup,
+        job.setup,
         envs,
-        alive=lambda: channel.send(messages.Alive()),
+        on_progress=lambda: channel.send(messages.Alive()),
     )
     model = restored.model
-    reporter = TrainingCallback(job, envs, channel, control, restored.counts)
-    reporter.init_callback(model)
+    callback = TrainingCallback(job, envs, channel, control, restored.counts)
+    callback.init_callback(model)
     for change in job.changes:
-        reporter.change(change)
-    facts = {"timesteps": model.num_timesteps, "notes": tuple(restored.notes)}
-    channel.send(msgspec.structs.replace(started, **facts))
-    return model, reporter
+        callback.change(change)
+    channel.send(messages.Started(timesteps=model.num_timesteps, notes=tuple(restored.notes)))
+    return model, callback
 
 
-def _learn(model: BaseAlgorithm, reporter: TrainingCallback) -> None:
-    more: dict[str, Any] = {"use_masking": True} if isinstance(model, MaskablePPO) else {}
+def _learn(model: BaseAlgorithm, callback: TrainingCallback) -> None:
     try:
-        # Once, or more often if the budget grows meanwhile.
-        while model.num_timesteps < reporter.total and not reporter.must_end:
-            left = reporter.total - model.num_timesteps
+        # More than one iteration if the budget is increased meanwhile.
+        while model.num_timesteps < callback.total and not callback.must_end:
+            left = callback.total - model.num_timesteps
             model.learn(
                 left,
-                callback=reporter,
+                callback=callback,
                 log_interval=None,  # type: ignore[arg-type]  # None: never
                 reset_num_timesteps=False,
-                **more,
             )
     except StopRequestedError:
         pass
     except BaseException:
-        reporter.give_up()
+        callback.on_error()
         raise
-    reporter.finish()
+    callback.finish()
 
 
 def _deliver(model: BaseAlgorithm, envs: VecEnv, channel: Channel) -> None:
     channel.send_file("model.zip", save_model(model))
     channel.send_file("policy.pt", save_weights(model, envs), timesteps=model.num_timesteps)
-    if (scaling := save_scaling(envs)) is not None:
-        channel.send_file("vecnormalize.pkl", scaling)
+    if (normalization := save_normalization(envs)) is not None:
+        channel.send_file("vecnormalize.pkl", normalization)
 
 
 def _reason(
-    model: BaseAlgorithm, reporter: TrainingCallback, control: Control
+    model: BaseAlgorithm, callback: TrainingCallback, control: Control
 ) -> messages.EndReason:
     if control.stop_requested:
         return "stopped"
-    is_early = model.num_timesteps < reporter.total
-    return "solved" if reporter.has_solved and is_early else "budget"
+    is_early = model.num_timesteps < callback.total
+    return "solved" if callback.has_solved and is_early else "budget"

@@ -1,1 +1,1 @@
-"""Recorded episodes of an environment, played at random, well, and by cheap tricks."""
+"""Recorded episodes of an environment, played by random, good and degenerate policies."""

@@ -1,7 +1,7 @@
-"""Ways to act well without having learned: small controllers for environments one can reason about.
+"""Policies that act well without training: small controllers for some environments.
 
-They show what good episodes look like before anything was trained. None of them is the best there
-is; what each is worth is measured when its episodes are recorded.
+They provide good episodes before anything is trained. They need not be optimal; their returns are
+measured when their episodes are recorded.
 """
 
 import math
@@ -12,54 +12,54 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-Acts = Callable[[Any], Any]
-"""Takes an observation and returns an action."""
+Policy = Callable[[Any], Any]
+"""Maps an observation to an action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Who acts well in an environment."""
+    """A good policy for an environment."""
 
-    begin: Callable[[gym.Env[Any, Any]], Acts]
+    make_policy: Callable[[gym.Env[Any, Any]], Policy]
     """Called after each reset."""
     origin: str
-    """What it is, in words for people."""
+    """A description for users."""
 
 
 def find_controller(env: gym.Env[Any, Any]) -> Controller | None:
-    """Return who acts well in an environment, if anybody is known."""
+    """Return the controller of an environment, if there is one."""
     assert env.spec is not None
     return _CONTROLLERS.get(env.spec.id)
 
 
-def find_hovering(env: gym.Env[Any, Any]) -> Controller | None:
-    """Return who stays in the air for ever where one is meant to land."""
+def find_hover_controller(env: gym.Env[Any, Any]) -> Controller | None:
+    """Return a controller that hovers instead of landing, in LunarLander."""
     assert env.spec is not None
     is_lander = env.spec.id.startswith("LunarLander")
     return Controller(_hover, "hovering over the ground") if is_lander else None
 
 
-def _balance(_: gym.Env[Any, Any]) -> Acts:
-    def act(seen: Any) -> int:  # noqa: ANN401 - an array
-        position, speed, angle, turning = seen
+def _balance(_: gym.Env[Any, Any]) -> Policy:
+    def act(obs: Any) -> int:  # noqa: ANN401 - an array
+        position, speed, angle, turning = obs
         return int(angle + 0.4 * turning + 0.05 * position + 0.1 * speed > 0)
 
     return act
 
 
-def _rock(env: gym.Env[Any, Any]) -> Acts:
+def _rock(env: gym.Env[Any, Any]) -> Policy:
     if isinstance(env.action_space, gym.spaces.Discrete):
-        return lambda seen: 2 if seen[1] >= 0 else 0
-    return lambda seen: np.array([1.0 if seen[1] >= 0 else -1.0], np.float32)
+        return lambda obs: 2 if obs[1] >= 0 else 0
+    return lambda obs: np.array([1.0 if obs[1] >= 0 else -1.0], np.float32)
 
 
-def _swing(env: gym.Env[Any, Any]) -> Acts:
-    """Pump energy into the pendulum until it can reach the top, then hold it there."""
+def _swing(env: gym.Env[Any, Any]) -> Policy:
+    """Pump energy into the pendulum until it can reach the top, then balance it there."""
     world: Any = env.unwrapped
     half = 3 * world.g / (2 * world.l)
 
-    def act(seen: Any) -> Any:  # noqa: ANN401 - an array
-        cosine, sine, speed = (float(part) for part in seen)
+    def act(obs: Any) -> Any:  # noqa: ANN401 - an array
+        cosine, sine, speed = (float(part) for part in obs)
         angle = math.atan2(sine, cosine)
         if abs(angle) < 0.5:
             torque = -12.0 * angle - 3.0 * speed
@@ -71,18 +71,18 @@ def _swing(env: gym.Env[Any, Any]) -> Acts:
     return act
 
 
-def _whip(_: gym.Env[Any, Any]) -> Acts:
-    """Bend the acrobot's middle with the swing of its upper arm."""
-    return lambda seen: 0 if seen[4] > 0 else 2
+def _whip(_: gym.Env[Any, Any]) -> Policy:
+    """Apply torque to the middle joint in phase with the swing of the upper link."""
+    return lambda obs: 0 if obs[4] > 0 else 2
 
 
-def _land(env: gym.Env[Any, Any]) -> Acts:
-    return lambda seen: _for(env, _heuristic()(env, seen))
+def _land(env: gym.Env[Any, Any]) -> Policy:
+    return lambda obs: _to_action(env, _heuristic()(env, obs))
 
 
-def _hover(env: gym.Env[Any, Any]) -> Acts:
+def _hover(env: gym.Env[Any, Any]) -> Policy:
     lower = np.array([0.0, 0.7, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    return lambda seen: _for(env, _heuristic()(env, seen - lower))
+    return lambda obs: _to_action(env, _heuristic()(env, obs - lower))
 
 
 def _heuristic() -> Any:  # noqa: ANN401 - a function without types
@@ -91,41 +91,41 @@ def _heuristic() -> Any:  # noqa: ANN401 - a function without types
     return lunar_lander.heuristic
 
 
-def _walk(_: gym.Env[Any, Any]) -> Acts:
+def _walk(_: gym.Env[Any, Any]) -> Policy:
     from gymnasium.envs.box2d.bipedal_walker import BipedalWalkerHeuristics
 
     walker: Any = BipedalWalkerHeuristics()
     walker.a = np.zeros(4)
-    return lambda seen: np.asarray(walker.step_heuristic(seen), np.float32)
+    return lambda obs: np.asarray(walker.step_heuristic(obs), np.float32)
 
 
-def _plan(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.trajectories.planning import best_actions
+def _play_optimally(env: gym.Env[Any, Any]) -> Policy:
+    from app.worker.trajectories.planning import optimal_actions
 
     world: Any = env.unwrapped
-    # Kept with the world, which is the same in every episode.
-    best = vars(world).setdefault("best_actions_of_the_lab", None)
+    # Cached on the environment, whose transitions are the same in every episode.
+    best = vars(world).setdefault("rl_lab_optimal_actions", None)
     if best is None:
-        best = world.best_actions_of_the_lab = best_actions(world)
+        best = world.rl_lab_optimal_actions = optimal_actions(world)
     return lambda state: int(best[int(state)])
 
 
-def _walk_the_grid(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.trajectories.planning import ways_to_the_best_end
+def _follow_grid_paths(env: gym.Env[Any, Any]) -> Policy:
+    from app.worker.trajectories.planning import shortest_paths_to_best_goal
 
     world: Any = env.unwrapped
-    moves = ways_to_the_best_end(world._grid, world._ends)
+    moves = shortest_paths_to_best_goal(world._grid, world._ends)
     return lambda _: moves.get(world._agent, 0)
 
 
-def _play_cards(env: gym.Env[Any, Any]) -> Acts:
-    """Hit up to 16, with a usable ace up to 17, as good tables say, roughly."""
+def _play_cards(env: gym.Env[Any, Any]) -> Policy:
+    """Hit up to 16, with a usable ace up to 17: roughly the basic strategy."""
     from gymnasium.envs.toy_text import blackjack
 
     rules: Any = blackjack
     world: Any = env.unwrapped
 
-    def act(_: Any) -> int:  # noqa: ANN401 - the cards are looked at, not what is seen of them
+    def act(_: Any) -> int:  # noqa: ANN401 - it reads the cards, not the observation
         dealer = world.dealer[0]
         total = rules.sum_hand(world.player)
         if rules.usable_ace(world.player):
@@ -139,47 +139,49 @@ def _play_cards(env: gym.Env[Any, Any]) -> Acts:
     return act
 
 
-def _walk_through_rooms(env: gym.Env[Any, Any]) -> Acts:
-    from app.worker.trajectories.room_plan import through_rooms
+def _follow_room_path(env: gym.Env[Any, Any]) -> Policy:
+    from app.worker.trajectories.room_plan import shortest_path_policy
 
-    return through_rooms(env.unwrapped)
+    return shortest_path_policy(env.unwrapped)
 
 
-def _pull_the_best(env: gym.Env[Any, Any]) -> Acts:
+def _pull_best_arm(env: gym.Env[Any, Any]) -> Policy:
     world: Any = env.unwrapped
-    return lambda _: world.best_lever
+    return lambda _: world.best_arm
 
 
-def _for(env: gym.Env[Any, Any], action: Any) -> Any:  # noqa: ANN401 - whatever it takes
+def _to_action(env: gym.Env[Any, Any], action: Any) -> Any:  # noqa: ANN401 - any action
     is_discrete = isinstance(env.action_space, gym.spaces.Discrete)
     return int(action) if is_discrete else np.asarray(action, np.float32)
 
 
-_OWN = "a small controller written for it"
-_SHIPPED = "the heuristic that Gymnasium ships with it"
-_WORKED_OUT = "the best plan, worked out from the world's own table of transitions"
+_HAND_WRITTEN = "a hand-written controller"
+_GYMNASIUM_HEURISTIC = "the heuristic that Gymnasium provides"
+_OPTIMAL = "the optimal policy, computed from the environment's transition table"
 
 _CONTROLLERS = {
-    "CartPole-v1": Controller(_balance, _OWN),
-    "MountainCar-v0": Controller(_rock, _OWN),
-    "MountainCarContinuous-v0": Controller(_rock, _OWN),
-    "Pendulum-v1": Controller(_swing, _OWN),
-    "Acrobot-v1": Controller(_whip, _OWN),
-    "LunarLander-v3": Controller(_land, _SHIPPED),
-    "LunarLanderContinuous-v3": Controller(_land, _SHIPPED),
-    "BipedalWalker-v3": Controller(_walk, _SHIPPED),
-    "FrozenLake-v1": Controller(_plan, _WORKED_OUT),
-    "FrozenLake8x8-v1": Controller(_plan, _WORKED_OUT),
-    "Taxi-v4": Controller(_plan, _WORKED_OUT),
-    "CliffWalking-v1": Controller(_plan, _WORKED_OUT),
-    "GridWorld-v0": Controller(_walk_the_grid, "the shortest way to the best end"),
+    "CartPole-v1": Controller(_balance, _HAND_WRITTEN),
+    "MountainCar-v0": Controller(_rock, _HAND_WRITTEN),
+    "MountainCarContinuous-v0": Controller(_rock, _HAND_WRITTEN),
+    "Pendulum-v1": Controller(_swing, _HAND_WRITTEN),
+    "Acrobot-v1": Controller(_whip, _HAND_WRITTEN),
+    "LunarLander-v3": Controller(_land, _GYMNASIUM_HEURISTIC),
+    "LunarLanderContinuous-v3": Controller(_land, _GYMNASIUM_HEURISTIC),
+    "BipedalWalker-v3": Controller(_walk, _GYMNASIUM_HEURISTIC),
+    "FrozenLake-v1": Controller(_play_optimally, _OPTIMAL),
+    "FrozenLake8x8-v1": Controller(_play_optimally, _OPTIMAL),
+    "Taxi-v4": Controller(_play_optimally, _OPTIMAL),
+    "CliffWalking-v1": Controller(_play_optimally, _OPTIMAL),
+    "GridWorld-v0": Controller(_follow_grid_paths, "the shortest path to the best goal"),
     **{
-        f"MiniGrid-{room}-v0": Controller(_walk_through_rooms, "the shortest way through the rooms")
+        f"MiniGrid-{room}-v0": Controller(
+            _follow_room_path, ("the shortest path through the rooms")
+        )
         for room in ("Empty-8x8", "DoorKey-5x5", "DoorKey-8x8", "FourRooms", "LavaCrossingS9N1")
     },
-    "Blackjack-v1": Controller(_play_cards, "a short version of what good tables say"),
+    "Blackjack-v1": Controller(_play_cards, "a simplified basic strategy"),
     **{
-        f"{kind}Bandit-v0": Controller(_pull_the_best, "whoever knows the payouts")
+        f"{kind}Bandit-v0": Controller(_pull_best_arm, "a policy that knows the payouts")
         for kind in ("Gaussian", "Bernoulli", "Contextual")
     },
 }

@@ -1,4 +1,4 @@
-"""Best plans for worlds small enough to be worked out."""
+"""Optimal policies of environments small enough to compute them."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -6,47 +6,48 @@ from typing import Any
 
 import numpy as np
 
-from app.protocol.grid_map import Cell, GridMap
+from app.protocol import Cell, GridMap
 
-_FAR_SIGHTED = 0.999
-_CLOSE_ENOUGH = 1e-6
-_MOST_SWEEPS = 3_000
+_DISCOUNT = 0.999
+_TOLERANCE = 1e-6
+_MAX_SWEEPS = 3_000
 _MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
-def best_actions(world: Any) -> Any:  # noqa: ANN401 - toy-text environments share no class
-    """Return the best action in each state of a world that lists its transitions."""
+def optimal_actions(world: Any) -> Any:  # noqa: ANN401 - toy-text environments share no class
+    """Return the optimal action of each state by value iteration over `world.P`."""
     table = [[row[action] for action in row] for row in (world.P[s] for s in range(len(world.P)))]
-    most = max(len(outcomes) for row in table for outcomes in row)
-    shape = (len(table), len(table[0]), most)
-    chances, rewards, goes_on = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    after = np.zeros(shape, int)
+    max_outcomes = max(len(outcomes) for row in table for outcomes in row)
+    shape = (len(table), len(table[0]), max_outcomes)
+    probabilities, rewards, continues = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    next_states = np.zeros(shape, int)
     for state, row in enumerate(table):
         for action, outcomes in enumerate(row):
-            for i, (chance, state_after, reward, ends) in enumerate(outcomes):
-                place = state, action, i
-                chances[place], after[place] = chance, state_after
-                rewards[place], goes_on[place] = reward, not ends
-    worth = np.zeros(len(table))
-    for _ in range(_MOST_SWEEPS):
-        of_each = (chances * (rewards + _FAR_SIGHTED * goes_on * worth[after])).sum(axis=2)
-        before, worth = worth, of_each.max(axis=1)
-        if np.abs(worth - before).max() < _CLOSE_ENOUGH:
+            for i, (probability, next_state, reward, ends) in enumerate(outcomes):
+                index = state, action, i
+                probabilities[index], next_states[index] = probability, next_state
+                rewards[index], continues[index] = reward, not ends
+    values = np.zeros(len(table))
+    for _ in range(_MAX_SWEEPS):
+        returns = rewards + _DISCOUNT * continues * values[next_states]
+        q_values = (probabilities * returns).sum(axis=2)
+        previous, values = values, q_values.max(axis=1)
+        if np.abs(values - previous).max() < _TOLERANCE:
             break
-    return of_each.argmax(axis=1)
+    return q_values.argmax(axis=1)
 
 
-def ways_to_the_best_end(grid: GridMap, ends: Mapping[Cell, float]) -> dict[Cell, int]:
-    """Return the move to make in each cell on the shortest way to the end that is worth most."""
+def shortest_paths_to_best_goal(grid: GridMap, ends: Mapping[Cell, float]) -> dict[Cell, int]:
+    """Return the move in each cell on the shortest path to the end with the highest reward."""
     goal = max(ends, key=lambda cell: ends[cell])
-    is_open = {cell for cell, mark in grid.marks() if mark != "#"} - set(ends)
+    free = {cell for cell, mark in grid.marks() if mark != "#"} - set(ends)
     moves: dict[Cell, int] = {}
-    waiting = deque([goal])
-    while waiting:
-        cell = waiting.popleft()
+    queue = deque([goal])
+    while queue:
+        cell = queue.popleft()
         for direction, (down, right) in enumerate(_MOVES):
-            before = (cell[0] - down, cell[1] - right)
-            if before in is_open and before not in moves:
-                moves[before] = direction
-                waiting.append(before)
+            previous = (cell[0] - down, cell[1] - right)
+            if previous in free and previous not in moves:
+                moves[previous] = direction
+                queue.append(previous)
     return moves

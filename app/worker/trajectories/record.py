@@ -1,4 +1,4 @@
-"""Record how an environment goes when it is played at random, well, and by cheap tricks."""
+"""Record episodes of an environment with random, good and degenerate policies."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,41 +9,45 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from app.protocol import commands
-from app.protocol.pipe import Channel
+from app.protocol import Channel, commands
 from app.worker.envs.environments import make_env
-from app.worker.trajectories.controllers import Acts, Controller, find_controller, find_hovering
-from app.worker.trajectories.trajectories import Group, Recorded, Recording, pack
+from app.worker.trajectories.controllers import (
+    Controller,
+    Policy,
+    find_controller,
+    find_hover_controller,
+)
+from app.worker.trajectories.trajectories import Group, RecordedEpisode, Recording, pack
 
 FILE = "transitions.npz"
 
 _EPISODES = 6
-"""Of each of random, medium and good."""
-_PROBED = 3
-_ATTEMPTS = 12
-"""So often somebody good plays; the better half is kept."""
-_LONGEST = 1_000
-_MOST_BYTES = 24 << 20
-_EFFORT_S = 4.0
-"""So long one way of acting may take; slow environments get fewer episodes."""
-_MOST_CONSTANT = 20
+"""Number of episodes of each of random, medium and good."""
+_PROBE_EPISODES = 3
+_CONTROLLER_EPISODES = 12
+"""Number of episodes that a controller plays; the better half is kept."""
+_MAX_LENGTH = 1_000
+_MAX_BYTES = 24 << 20
+_TIME_LIMIT_S = 4.0
+"""Time limit per policy; slow environments get fewer episodes."""
+_MAX_CONSTANT_ACTIONS = 20
 _IDLE = ("coast", "wait", "no torque", "nothing", "done", "stick")
-"""Labels of actions that are none."""
-_LEAST_RANDOM, _MOST_RANDOM = 0.2, 0.8
-_MOST_FACTS = 20
-_LONGEST_FACT = 200
+"""Labels of actions that do nothing."""
+_MIN_RANDOM, _MAX_RANDOM = 0.2, 0.8
+_MAX_INFO_VALUES = 20
+_MAX_INFO_TEXT = 200
 
-Begin = Callable[[gym.Env[Any, Any]], Acts]
+PolicyFactory = Callable[[gym.Env[Any, Any]], Policy]
 
 
 def record(job: commands.Record, channel: Channel) -> None:
-    """Play, and send what happened."""
-    recorder = _Recorder(make_env(job.env_id, job.env_kwargs, counted=True), job.action_labels)
+    """Record episodes and send them as a file."""
+    recorder = _Recorder(make_env(job.env_id, job.env_kwargs, unmonitored=True), job.action_labels)
     channel.send_file(FILE, pack(recorder.record()))
 
 
 class _Recorder:
-    """Plays one environment in every way that is worth looking at."""
+    """Plays one environment with each policy."""
 
     def __init__(self, env: gym.Env[Any, Any], labels: Sequence[str]) -> None:
         self._env = env
@@ -52,74 +56,74 @@ class _Recorder:
         self._rng = np.random.default_rng(0)
         env.reset(seed=0)
         probes = list(_probes(env, labels))
-        groups = 3 * _EPISODES + (len(probes) + 2) * _PROBED
+        groups = 3 * _EPISODES + (len(probes) + 2) * _PROBE_EPISODES
         size = _bytes_of(env.observation_space)
-        self._longest = max(2, min(_LONGEST, _MOST_BYTES // size // groups))
+        self._max_length = max(2, min(_MAX_LENGTH, _MAX_BYTES // size // groups))
         self._probes = probes
 
     def record(self) -> Recording:
-        """Return episodes of every kind that this environment has."""
+        """Return the episodes of all policies for this environment."""
         random = self._play(lambda env: lambda _: env.action_space.sample(), _EPISODES)
-        groups = [_group("random actions", "random", "any action at random", random)]
-        groups += self._of_somebody_good()
-        tricks = []
-        for name, begin in self._probes:
-            episodes = self._play(begin, _PROBED)
-            tricks.append(_group(name, "probe", name, episodes))
-        groups += tricks
-        groups += _ending_early([random, *(trick.episodes for trick in tricks)])
+        groups = [_group("random actions", "random", "uniformly random actions", random)]
+        groups += self._controller_groups()
+        probe_groups = []
+        for name, make_policy in self._probes:
+            episodes = self._play(make_policy, _PROBE_EPISODES)
+            probe_groups.append(_group(name, "probe", name, episodes))
+        groups += probe_groups
+        groups += _ending_early([random, *(group.episodes for group in probe_groups)])
         return Recording(groups, 1e6 * float(np.median(self._stepping_s)))
 
-    def _of_somebody_good(self) -> Iterator[Group]:
-        known = find_controller(self._env)
-        if known is None:
+    def _controller_groups(self) -> Iterator[Group]:
+        controller = find_controller(self._env)
+        if controller is None:
             return
-        share = count()
+        episode_count = count()
 
-        def stumble(env: gym.Env[Any, Any]) -> Acts:
-            act, width = known.begin(env), _MOST_RANDOM - _LEAST_RANDOM
-            chance = _LEAST_RANDOM + width * (next(share) % _EPISODES) / (_EPISODES - 1)
+        def make_noisy_policy(env: gym.Env[Any, Any]) -> Policy:
+            act, width = controller.make_policy(env), _MAX_RANDOM - _MIN_RANDOM
+            probability = _MIN_RANDOM + width * (next(episode_count) % _EPISODES) / (_EPISODES - 1)
             rng = self._rng
-            return lambda seen: env.action_space.sample() if rng.random() < chance else act(seen)
+            return lambda obs: env.action_space.sample() if rng.random() < probability else act(obs)
 
-        medium = self._play(stumble, _EPISODES)
-        origin = f"{known.origin}, with some of its actions replaced by random ones"
+        medium = self._play(make_noisy_policy, _EPISODES)
+        origin = f"{controller.origin}, with some of its actions replaced by random ones"
         yield _group("medium trajectories", "medium", origin, medium)
-        tried = self._play(known.begin, _ATTEMPTS)
-        best = sorted(tried, key=lambda one: -float(one.rewards.sum()))[: (len(tried) + 1) // 2]
-        yield _group("good trajectories", "good", known.origin, best)
+        played = self._play(controller.make_policy, _CONTROLLER_EPISODES)
+        best = sorted(played, key=lambda one: -float(one.rewards.sum()))[: (len(played) + 1) // 2]
+        yield _group("good trajectories", "good", controller.origin, best)
 
-    def _play(self, begin: Begin, episodes: int) -> list[Recorded]:
-        until = time.monotonic() + _EFFORT_S
-        played: list[Recorded] = []
+    def _play(self, make_policy: PolicyFactory, episodes: int) -> list[RecordedEpisode]:
+        deadline = time.monotonic() + _TIME_LIMIT_S
+        played: list[RecordedEpisode] = []
         for seed in range(episodes):
-            if played and time.monotonic() > until:
+            if played and time.monotonic() > deadline:
                 break
-            played.append(self._episode(begin, seed))
+            played.append(self._episode(make_policy, seed))
         return played
 
-    def _episode(self, begin: Begin, seed: int) -> Recorded:
+    def _episode(self, make_policy: PolicyFactory, seed: int) -> RecordedEpisode:
         env = self._env
-        seen, _ = env.reset(seed=seed)
+        obs, _ = env.reset(seed=seed)
         env.action_space.seed(seed)
-        act = begin(env)
-        # Copies: an environment may write the next observation over the last one.
-        observations: list[Any] = [_copy(seen)]
+        act = make_policy(env)
+        # Copies: an environment may overwrite its observation.
+        observations: list[Any] = [_copy(obs)]
         actions: list[Any] = []
         rewards: list[float] = []
         infos: list[dict[str, Any]] = []
         terminated = truncated = False
-        while not (terminated or truncated) and len(actions) < self._longest:
-            action = act(seen)
+        while not (terminated or truncated) and len(actions) < self._max_length:
+            action = act(obs)
             before = time.perf_counter()
-            seen, reward, terminated, truncated, info = env.step(action)
+            obs, reward, terminated, truncated, info = env.step(action)
             self._stepping_s.append(time.perf_counter() - before)
-            observations.append(_copy(seen))
+            observations.append(_copy(obs))
             actions.append(action)
             rewards.append(float(reward))
-            infos.append(_plain(info))
-        return Recorded(
-            observations=_together(observations),
+            infos.append(_simple_values(info))
+        return RecordedEpisode(
+            observations=_stack(observations),
             actions=np.array(actions, env.action_space.dtype),
             rewards=np.array(rewards),
             terminated=bool(terminated),
@@ -128,36 +132,36 @@ class _Recorder:
         )
 
 
-def _group(name: str, kind: Any, origin: str, episodes: Sequence[Recorded]) -> Group:  # noqa: ANN401
+def _group(name: str, kind: Any, origin: str, episodes: Sequence[RecordedEpisode]) -> Group:  # noqa: ANN401
     return Group(name=name, kind=kind, origin=origin, episodes=episodes)
 
 
-def _ending_early(played: Sequence[Sequence[Recorded]]) -> Iterator[Group]:
-    """Take the shortest episodes that ended by themselves, whoever acted in them."""
+def _ending_early(played: Sequence[Sequence[RecordedEpisode]]) -> Iterator[Group]:
+    """Select the shortest terminated episodes of all policies."""
     ended = [one for episodes in played for one in episodes if one.terminated]
-    shortest = sorted(ended, key=lambda one: one.length)[:_PROBED]
+    shortest = sorted(ended, key=lambda one: one.length)[:_PROBE_EPISODES]
     if shortest:
         name = "ending early"
-        origin = "the shortest episodes that random actions and the other tricks had"
+        origin = "the shortest episodes of random actions and of the other probes"
         yield _group(name, "probe", origin, shortest)
 
 
-def _probes(env: gym.Env[Any, Any], labels: Sequence[str]) -> Iterator[tuple[str, Begin]]:
-    """Yield the ways to act that need no thought, with their names."""
+def _probes(env: gym.Env[Any, Any], labels: Sequence[str]) -> Iterator[tuple[str, PolicyFactory]]:
+    """Yield the degenerate policies with their names."""
     for name, action in _constants(env.action_space, labels):
-        yield name, _always(action)
-    pair = _opposites(env.action_space, labels)
+        yield name, _constant_policy(action)
+    pair = _opposite_actions(env.action_space, labels)
     if pair is not None:
-        yield "oscillating", _alternating(*pair)
-    hovering: Controller | None = find_hovering(env)
+        yield "oscillating", _alternating_policy(*pair)
+    hovering: Controller | None = find_hover_controller(env)
     if hovering is not None:
-        yield "hovering", hovering.begin
+        yield "hovering", hovering.make_policy
 
 
 def _constants(space: spaces.Space[Any], labels: Sequence[str]) -> Iterator[tuple[str, Any]]:
     match space:
         case spaces.Discrete():
-            for action in range(min(int(space.n), _MOST_CONSTANT)):
+            for action in range(min(int(space.n), _MAX_CONSTANT_ACTIONS)):
                 label = labels[action] if action < len(labels) else ""
                 called = f" ({label})" if label else ""
                 what = "doing nothing" if label in _IDLE else f"action {action} forever"
@@ -165,21 +169,21 @@ def _constants(space: spaces.Space[Any], labels: Sequence[str]) -> Iterator[tupl
         case spaces.Box():
             low, high = _bounds(space)
             yield "doing nothing (zeros)", np.clip(np.zeros_like(low), low, high)
-            yield "the greatest action forever", high
-            yield "the least action forever", low
+            yield "the maximum action forever", high
+            yield "the minimum action forever", low
         case _:
             yield "doing nothing (zeros)", np.zeros(space.shape or (), space.dtype)
 
 
-def _opposites(space: spaces.Space[Any], labels: Sequence[str]) -> tuple[Any, Any] | None:
+def _opposite_actions(space: spaces.Space[Any], labels: Sequence[str]) -> tuple[Any, Any] | None:
     if isinstance(space, spaces.Box):
         return _bounds(space)
     if not isinstance(space, spaces.Discrete) or int(space.n) < 2:
         return None
     words = [set(label.split()) for label in labels]
     for one, other in (("left", "right"), ("south", "north"), ("up", "down")):
-        first = next((i for i, known in enumerate(words) if one in known), None)
-        second = next((i for i, known in enumerate(words) if other in known), None)
+        first = next((i for i, label in enumerate(words) if one in label), None)
+        second = next((i for i, label in enumerate(words) if other in label), None)
         if first is not None and second is not None:
             return first, second
     return 0, int(space.n) - 1
@@ -191,25 +195,25 @@ def _bounds(space: spaces.Box) -> tuple[Any, Any]:
     return low, high
 
 
-def _always(action: Any) -> Begin:  # noqa: ANN401 - whatever the environment takes
+def _constant_policy(action: Any) -> PolicyFactory:  # noqa: ANN401 - any action
     return lambda _: lambda _: action
 
 
-def _alternating(one: Any, other: Any) -> Begin:  # noqa: ANN401 - whatever the environment takes
-    def begin(_: gym.Env[Any, Any]) -> Acts:
+def _alternating_policy(one: Any, other: Any) -> PolicyFactory:  # noqa: ANN401 - any action
+    def make_policy(_: gym.Env[Any, Any]) -> Policy:
         step = count()
         return lambda _: other if next(step) % 2 else one
 
-    return begin
+    return make_policy
 
 
-def _copy(seen: Any) -> Any:  # noqa: ANN401 - an array, a number or a dict of them
-    if isinstance(seen, dict):
-        return {name: np.array(part) for name, part in seen.items()}
-    return np.array(seen)
+def _copy(obs: Any) -> Any:  # noqa: ANN401 - an array, a number or a dict of them
+    if isinstance(obs, dict):
+        return {name: np.array(part) for name, part in obs.items()}
+    return np.array(obs)
 
 
-def _together(observations: Sequence[Any]) -> Any:  # noqa: ANN401 - an array or a dict of them
+def _stack(observations: Sequence[Any]) -> Any:  # noqa: ANN401 - an array or a dict of them
     if isinstance(observations[0], dict):
         return {name: np.stack([one[name] for one in observations]) for name in observations[0]}
     return np.stack(observations)
@@ -221,12 +225,12 @@ def _bytes_of(space: spaces.Space[Any]) -> int:
     return int(np.prod(space.shape or (1,))) * np.dtype(space.dtype or np.float64).itemsize
 
 
-def _plain(info: dict[str, Any]) -> dict[str, Any]:
-    """Keep the numbers and short texts of what an environment tells about a step."""
+def _simple_values(info: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers and short texts of an info."""
     kept: dict[str, Any] = {}
-    for name, fact in list(info.items())[:_MOST_FACTS]:
+    for name, fact in list(info.items())[:_MAX_INFO_VALUES]:
         value = fact.item() if isinstance(fact, np.generic) else fact
-        is_short = isinstance(value, str) and len(value) <= _LONGEST_FACT
+        is_short = isinstance(value, str) and len(value) <= _MAX_INFO_TEXT
         if isinstance(value, bool | int | float) or is_short:
             kept[str(name)] = value
     return kept

@@ -1,4 +1,4 @@
-"""Recorded episodes: how they look, and how they travel and rest without any pickle."""
+"""Recorded episodes, and their serialization without pickle."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,19 @@ import msgspec
 import numpy as np
 
 Kind = Literal["random", "medium", "good", "probe"]
-Seen = np.ndarray[Any, Any] | dict[str, np.ndarray[Any, Any]]
+Observations = np.ndarray[Any, Any] | dict[str, np.ndarray[Any, Any]]
 
-_WHOLE = ""
-"""The name of the only part of an observation that has no parts."""
-_LARGE = 4 << 20
-"""From so many bytes on it is worth the time to make them fewer."""
+_ONLY_PART = ""
+"""The name of an observation that is a single array."""
+_COMPRESS_FROM = 4 << 20
+"""Recordings of more bytes are compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """An episode, or its beginning; there is one observation more than there are actions."""
+class RecordedEpisode:
+    """An episode, or its beginning; it has one more observation than actions."""
 
-    observations: Seen
+    observations: Observations
     actions: np.ndarray[Any, Any]
     rewards: np.ndarray[Any, Any]
     terminated: bool
@@ -30,11 +30,11 @@ class Recorded:
 
     @property
     def length(self) -> int:
-        """How many steps it has."""
+        """The number of steps."""
         return len(self.rewards)
 
-    def seen(self, step: int) -> Any:  # noqa: ANN401 - an array, a number or a dict of them
-        """Return what was observed before a step."""
+    def observation_at(self, step: int) -> Any:  # noqa: ANN401 - an array, a number or a dict of them
+        """Return the observation before a step."""
         if isinstance(self.observations, dict):
             return {name: part[step] for name, part in self.observations.items()}
         return self.observations[step]
@@ -42,22 +42,22 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Episodes of one way to act."""
+    """The episodes of one policy."""
 
     name: str
     kind: Kind
     origin: str
-    """Who acted, in words for people."""
-    episodes: Sequence[Recorded]
+    """A description of the policy."""
+    episodes: Sequence[RecordedEpisode]
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Everything that was recorded of an environment."""
+    """All recorded episodes of an environment."""
 
     groups: Sequence[Group]
     step_microseconds: float
-    """How long the environment itself takes for a step."""
+    """The duration of a step of the environment itself."""
 
 
 class _Episode(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ def pack(recording: Recording) -> bytes:
     facts = _Facts(recording.step_microseconds, [_facts(group) for group in recording.groups])
     arrays["facts"] = np.frombuffer(msgspec.json.encode(facts), np.uint8)
     file = io.BytesIO()
-    is_large = sum(array.nbytes for array in arrays.values()) > _LARGE
+    is_large = sum(array.nbytes for array in arrays.values()) > _COMPRESS_FROM
     (np.savez_compressed if is_large else np.savez)(file, **arrays)
     return file.getvalue()
 
@@ -102,7 +102,9 @@ def unpack(content: bytes) -> Recording:
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = dict(file)
     facts = msgspec.json.decode(arrays.pop("facts").tobytes(), type=_Facts)
-    seen = {name.removeprefix("seen:"): a for name, a in arrays.items() if name[:5] == "seen:"}
+    observations = {
+        name.removeprefix("seen:"): a for name, a in arrays.items() if name[:5] == "seen:"
+    }
     step, index = 0, 0
     groups = []
     for group in facts.groups:
@@ -110,10 +112,10 @@ def unpack(content: bytes) -> Recording:
         for one in group.episodes:
             steps = slice(step, step + one.length)
             before = slice(step + index, step + index + one.length + 1)
-            parts = {name: array[before] for name, array in seen.items()}
+            parts = {name: array[before] for name, array in observations.items()}
             episodes.append(
-                Recorded(
-                    observations=parts.get(_WHOLE, parts),
+                RecordedEpisode(
+                    observations=parts.get(_ONLY_PART, parts),
                     actions=arrays["actions"][steps],
                     rewards=arrays["rewards"][steps],
                     terminated=one.terminated,
@@ -128,8 +130,8 @@ def unpack(content: bytes) -> Recording:
     return Recording(groups, facts.step_microseconds)
 
 
-def _parts(seen: Seen) -> Mapping[str, np.ndarray[Any, Any]]:
-    return seen if isinstance(seen, dict) else {_WHOLE: seen}
+def _parts(observations: Observations) -> Mapping[str, np.ndarray[Any, Any]]:
+    return observations if isinstance(observations, dict) else {_ONLY_PART: observations}
 
 
 def _facts(group: Group) -> _Group:

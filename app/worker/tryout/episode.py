@@ -1,4 +1,4 @@
-"""An episode that can be played step by step, taken back and begun anew."""
+"""An episode that can be played step by step, with undo and restart."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from gymnasium import spaces
 
 from app.protocol import messages
 
-MOST_NUMBERS = 512
-"""An observation of more numbers is as good as a picture: nobody reads it."""
-_MOST_FACTS = 40
-_LONGEST_FACT = 200
-_LONGEST_NAME = 100
-_LARGEST_WHOLE = 2**53
+MAX_NUMBERS = 512
+"""Larger observations, such as images, aren't sent as numbers."""
+_MAX_INFO_ITEMS = 40
+_MAX_VALUE_LENGTH = 200
+_MAX_NAME_LENGTH = 100
+_MAX_INTEGER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """Where an episode stands."""
+class StepResult:
+    """The result of a step, or of the reset."""
 
     step: int
     action: messages.Action | None
@@ -33,67 +33,67 @@ class Moment:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more can be done in it."""
+        """Whether the episode ended."""
         return self.terminated or self.truncated
 
-    def is_like(self, other: "Moment") -> bool:
-        """Whether it is the same place; what `info` tells may have its own clock."""
+    def equals(self, other: "StepResult") -> bool:
+        """Compare everything but `info`, which may contain wall-clock times."""
         mine = (self.step, self.observation, self.return_, self.is_over)
         return mine == (other.step, other.observation, other.return_, other.is_over)
 
 
 class Episode:
-    """Plays an environment; remembers the seed and the actions, to get anywhere again.
+    """Plays an environment; keeps the seed and the actions, to replay them.
 
-    Where an environment only repeats itself when it is new, every episode gets one that is.
+    Some environments are deterministic only when new; then each episode gets a new one.
     """
 
-    def __init__(self, make: Callable[[], gym.Env[Any, Any]], *, makes_anew: bool) -> None:
+    def __init__(self, make: Callable[[], gym.Env[Any, Any]], *, new_env_each: bool) -> None:
         self._make = make
-        self._makes_anew = makes_anew
+        self._new_env_each = new_env_each
         self.env = make()
-        self._is_new = True
-        self._moments: list[Moment] = []
+        self._is_unused = True
+        self._results: list[StepResult] = []
         self.seed = 0
 
     @property
-    def now(self) -> Moment:
-        """Where it stands."""
-        return self._moments[-1]
+    def current(self) -> StepResult:
+        """The result of the last step, or of the reset."""
+        return self._results[-1]
 
     def begin(self, seed: int) -> None:
-        """Begin anew with this seed."""
+        """Start a new episode with this seed."""
         self._reset(seed)
         self.env.action_space.seed(seed)
 
-    def act(self, action: messages.Action | None = None) -> Moment:
-        """Take a step, with a random action where none is given."""
+    def act(self, action: messages.Action | None = None) -> StepResult:
+        """Take a step, with a random action if none is given."""
         if action is None:
             action = plain_action(self.env.action_space.sample())
-        self._moments.append(self._step(action))
-        return self.now
+        self._results.append(self._step(action))
+        return self.current
 
-    def take_back(self) -> bool:
-        """Go back to before the last step; return whether it is exactly where it was."""
-        *_, expected, _ = self._moments
-        actions = [moment.action for moment in self._moments[1:-1]]
+    def undo_step(self) -> bool:
+        """Replay the episode without its last step; return whether that gave the same state."""
+        *_, expected, _ = self._results
+        actions = [result.action for result in self._results[1:-1]]
         self._reset(self.seed)
         for action in actions:
             assert action is not None
-            self._moments.append(self._step(action))
-            if self.now.is_over:
+            self._results.append(self._step(action))
+            if self.current.is_over:
                 break
-        return self.now.is_like(expected)
+        return self.current.equals(expected)
 
     def _reset(self, seed: int) -> None:
-        if self._makes_anew and not self._is_new:
+        if self._new_env_each and not self._is_unused:
             self.env.close()
             self.env = self._make()
-        self._is_new = False
+        self._is_unused = False
         self.seed = seed
         observation, info = self.env.reset(seed=seed)
-        self._moments = [
-            Moment(
+        self._results = [
+            StepResult(
                 step=0,
                 action=None,
                 observation=self._numbers(observation),
@@ -101,39 +101,39 @@ class Episode:
                 return_=0.0,
                 terminated=False,
                 truncated=False,
-                info=_facts(info),
+                info=_readable_info(info),
             )
         ]
 
-    def _step(self, action: messages.Action) -> Moment:
-        done = _as_the_space_has_it(self.env.action_space, action)
-        observation, reward, terminated, truncated, info = self.env.step(done)
-        if not np.isfinite(worth := float(reward)):
-            raise ValueError(f"the reward of step {self.now.step + 1} is {worth}")
-        return Moment(
-            step=self.now.step + 1,
+    def _step(self, action: messages.Action) -> StepResult:
+        typed = _typed_action(self.env.action_space, action)
+        observation, raw_reward, terminated, truncated, info = self.env.step(typed)
+        if not np.isfinite(reward := float(raw_reward)):
+            raise ValueError(f"the reward of step {self.current.step + 1} is {reward}")
+        return StepResult(
+            step=self.current.step + 1,
             action=action,
             observation=self._numbers(observation),
-            reward=worth,
-            return_=self.now.return_ + worth,
+            reward=reward,
+            return_=self.current.return_ + reward,
             terminated=bool(terminated),
             truncated=bool(truncated),
-            info=_facts(info),
+            info=_readable_info(info),
         )
 
     def _numbers(self, observation: Any) -> tuple[float | None, ...] | None:  # noqa: ANN401 - anything
-        """Return an observation as numbers, in the order in which its components are named."""
+        """Return an observation as numbers, in the order of its component names."""
         parts = observation.values() if isinstance(observation, dict) else (observation,)
-        found = [np.asarray(part).ravel() for part in parts]
-        if sum(part.size for part in found) > MOST_NUMBERS:
+        arrays = [np.asarray(part).ravel() for part in parts]
+        if sum(array.size for array in arrays) > MAX_NUMBERS:
             return None
-        return tuple(_number(value) for part in found for value in part.tolist())
+        return tuple(_number(value) for array in arrays for value in array.tolist())
 
 
 def action_bounds(
     space: spaces.Space[Any],
 ) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
-    """Return the least and the most that each number of an action may be."""
+    """Return the lower and upper bounds of each number of an action."""
     match space:
         case spaces.Discrete():
             lows, highs = np.array([space.start]), np.array([space.start + space.n - 1])
@@ -148,37 +148,38 @@ def action_bounds(
 
 
 def plain_action(action: Any) -> messages.Action:  # noqa: ANN401 - whatever a space draws
-    """Return an action as a number or a list of them."""
+    """Return an action as a number or a tuple of numbers."""
     if np.ndim(action) == 0:
         return int(action)
     return tuple(float(value) for value in np.asarray(action).ravel())
 
 
-def _as_the_space_has_it(space: spaces.Space[Any], action: messages.Action) -> Any:  # noqa: ANN401
+def _typed_action(space: spaces.Space[Any], action: messages.Action) -> Any:  # noqa: ANN401
+    """Return an action with the type and shape of its space."""
     if isinstance(space, spaces.Discrete):
         return space.dtype.type(action)
     return np.array(action, dtype=space.dtype).reshape(space.shape or ())
 
 
 def _number(value: Any) -> float | int | None:  # noqa: ANN401 - a scalar of any kind
-    if isinstance(value, bool | int) and abs(value) <= _LARGEST_WHOLE:
+    if isinstance(value, bool | int) and abs(value) <= _MAX_INTEGER:
         return int(value)
     return float(value) if np.isfinite(value) else None
 
 
-def _facts(info: dict[str, Any]) -> dict[str, messages.Fact]:
-    """Return what an environment tells beside the rest, as far as it can be read."""
-    shown = list(info.items())[:_MOST_FACTS]
-    return {str(name)[:_LONGEST_NAME]: _fact(value) for name, value in shown}
+def _readable_info(info: dict[str, Any]) -> dict[str, messages.Fact]:
+    """Return the first items of an info dict, with values that can be displayed."""
+    shown = list(info.items())[:_MAX_INFO_ITEMS]
+    return {str(name)[:_MAX_NAME_LENGTH]: _readable_value(value) for name, value in shown}
 
 
-def _fact(value: Any) -> messages.Fact:  # noqa: ANN401 - foreign code may tell anything
+def _readable_value(value: Any) -> messages.Fact:  # noqa: ANN401 - foreign code may return anything
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
         return _number(value)
-    if isinstance(value, np.ndarray) and value.size > MOST_NUMBERS:
+    if isinstance(value, np.ndarray) and value.size > MAX_NUMBERS:
         return f"{'x'.join(map(str, value.shape))} numbers"
-    return str(value)[:_LONGEST_FACT]
+    return str(value)[:_MAX_VALUE_LENGTH]

@@ -1,1 +1,1 @@
-"""Load and watch users' code: errors with their line, time, prints, crashes."""
+"""Load and monitor user code: errors with their line, time limit, print limit, crashes."""

@@ -1,4 +1,4 @@
-"""Code that people write in the lab: loaded in a locked worker, its errors said with their line."""
+"""Load user code in a locked worker, and report its errors with their line."""
 
 import errno
 import linecache
@@ -8,15 +8,15 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from app.protocol.user_code import HangingError, UserCodeError
+from app.protocol import HangingError, UserCodeError
 
-_LONGEST = 500
-_OF_THE_SANDBOX = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS, errno.EFBIG)
-"""What a call that the lock-down forbids answers."""
+_MAX_LENGTH = 500
+_SANDBOX_ERRORS = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOSYS, errno.EFBIG)
+"""Error numbers of calls that the lock-down forbids."""
 
 
 class FloodError(Exception):
-    """Code prints more than anybody reads."""
+    """User code prints too much."""
 
     def __init__(self, megabytes: int) -> None:
         super().__init__(
@@ -25,17 +25,17 @@ class FloodError(Exception):
 
 
 def load(code: str, *, filename: str) -> dict[str, Any]:
-    """Run code in a module of its own and return the names that it defines.
+    """Run code in its own module and return the names that it defines.
 
-    Only for workers that are locked down.
+    Call it in locked workers only.
 
     Raises:
-        UserCodeError: if it can't be compiled, or raises while it runs.
+        UserCodeError: if the code can't be compiled or raises an error.
     """
     module = ModuleType(f"user_{filename.removesuffix('.py')}")
-    # Where dataclasses, among others, look for the module of a class.
+    # dataclasses, among others, look up the module of a class here.
     sys.modules[module.__name__] = module
-    # So that a traceback in the worker's log quotes the lines.
+    # Lets tracebacks in the worker's log quote the source lines.
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
     names = vars(module)
     try:
@@ -46,18 +46,20 @@ def load(code: str, *, filename: str) -> dict[str, Any]:
 
 
 def explain(error: BaseException, filename: str) -> UserCodeError:
-    """Say what went wrong in a person's file, and in which line of it."""
+    """Return the error as one of a user's file, with the line in it, if known."""
     if isinstance(error, UserCodeError):
         return error
     if isinstance(error, HangingError):
         return UserCodeError(str(error), error.line)
     line = _line(error, filename)
     where = filename if line is None else f"{filename}, line {line}"
-    return UserCodeError(f"{where}: {_what(error)}"[:_LONGEST], line)
+    return UserCodeError(f"{where}: {_description(error)}"[:_MAX_LENGTH], line)
 
 
-def line_of_return(call: Callable[..., Any], asked: tuple[Any, ...], filename: str) -> int | None:
-    """Ask once more, and look in which line the answer is returned."""
+def line_of_return(
+    call: Callable[..., Any], arguments: tuple[Any, ...], filename: str
+) -> int | None:
+    """Call the function again and return the line of its return statement."""
     lines: list[int] = []
 
     def follow(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401 - itself, or None
@@ -69,8 +71,8 @@ def line_of_return(call: Callable[..., Any], asked: tuple[Any, ...], filename: s
 
     sys.settrace(follow)
     try:
-        call(*asked)
-    except BaseException:  # noqa: BLE001 - what it returned before is already bad enough
+        call(*arguments)
+    except BaseException:  # noqa: BLE001 - the caller reports the first call already
         return None
     finally:
         sys.settrace(None)
@@ -85,13 +87,13 @@ def _line(error: BaseException, filename: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def _what(error: BaseException) -> str:
+def _description(error: BaseException) -> str:
     match error:
         case MemoryError():
             return "it ran out of the memory that a worker may use (RL_LAB_WORKER_MEMORY)"
-        case OSError() if error.errno in _OF_THE_SANDBOX:
-            what = f"access to {error.filename!r}" if error.filename else "what this line does"
-            return f"the sandbox does not allow {what} ({error.strerror})"
+        case OSError() if error.errno in _SANDBOX_ERRORS:
+            action = f"access to {error.filename!r}" if error.filename else "what this line does"
+            return f"the sandbox does not allow {action} ({error.strerror})"
         case FloodError():
             return str(error)
         case SystemExit() | KeyboardInterrupt():
@@ -104,5 +106,5 @@ def _what(error: BaseException) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error).strip().partition("\n")[0]
-    except BaseException:  # noqa: BLE001 - a person's class may raise here, too, or take too long
+    except BaseException:  # noqa: BLE001 - a user's exception class may raise or hang here
         return ""

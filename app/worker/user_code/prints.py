@@ -1,45 +1,45 @@
-"""What a person's code prints: as much as anybody could read, and no more."""
+"""Limit how much user code may print."""
 
 import sys
 import time
 from typing import TextIO
 
-from app.protocol.user_code import FILES
+from app.protocol import USER_CODE_FILES
 from app.worker.user_code.loader import FloodError
 
-_AT_ONCE = 1 << 20
+_BURST = 1 << 20
 _PER_SECOND = 4 << 10
-"""Whoever prints less than this on average may do so for ever."""
+"""Code that prints less than this on average never reaches the limit."""
 
 
 class Prints:
-    """Stands in for `sys.stdout` and `sys.stderr`."""
+    """Replaces `sys.stdout` and `sys.stderr`, and limits the rate of what is printed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._left = float(_AT_ONCE)
-        self._at = time.monotonic()
+        self._left = float(_BURST)
+        self._updated_at = time.monotonic()
 
     def write(self, text: str) -> int:
-        """Print, or refuse to if it is a person's code that prints too much.
+        """Print the text, unless that exceeds the limit.
 
         Raises:
-            FloodError: if so. What others print too much is left out.
+            FloodError: if user code exceeds it. Excess text of other code is dropped.
         """
         now = time.monotonic()
-        self._left = min(_AT_ONCE, self._left + (now - self._at) * _PER_SECOND)
-        self._at = now
+        self._left = min(_BURST, self._left + (now - self._updated_at) * _PER_SECOND)
+        self._updated_at = now
         if len(text) > self._left:
-            if self._is_asked_by_a_person():
-                raise FloodError(_AT_ONCE >> 20)
+            if self._is_printed_by_user_code():
+                raise FloodError(_BURST >> 20)
             return len(text)
         self._left -= len(text)
         return self._stream.write(text)
 
-    def _is_asked_by_a_person(self) -> bool:
+    def _is_printed_by_user_code(self) -> bool:
         frame = sys._getframe(1)
         while frame.f_back is not None:
-            if frame.f_code.co_filename in FILES:
+            if frame.f_code.co_filename in USER_CODE_FILES:
                 return True
             frame = frame.f_back
         return False

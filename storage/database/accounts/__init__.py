@@ -1,1 +1,5 @@
-"""What is read and written of accounts."""
+"""Queries of accounts."""
+
+from storage.database.accounts.sign_up import NewIdentity, join
+
+__all__ = ["NewIdentity", "join"]

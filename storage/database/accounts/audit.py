@@ -1,19 +1,17 @@
-"""Read and write the audit log: who did what when, and from where."""
+"""Read and write the audit log."""
 
 from datetime import UTC, datetime, timedelta
 
-from storage.database.tables.accounts import AuditRow
-from storage.database.tables.runs import record_of
-from storage.records.accounts import AuditRecord
-from storage.records.runs import JsonObject
+from storage.database.tables import AuditRow, record_of
+from storage.records import AuditRecord, JsonObject
 
-LEFT_OUT = "attempts_left_out"
-"""How many attempts of strangers were not noted one by one."""
+OMITTED_ATTEMPTS = "attempts_left_out"
+"""The action that counts unauthenticated attempts that were not logged individually."""
 
-_ATTEMPTS = ("sign_in_failed", "registration_refused", "reset_refused", LEFT_OUT)
-"""What strangers can cause."""
+_ATTEMPTS = ("sign_in_failed", "registration_refused", "reset_refused", OMITTED_ATTEMPTS)
+"""Actions that unauthenticated clients can cause."""
 _KEEP_ATTEMPTS = timedelta(days=30)
-_MOST_ATTEMPTS = 20_000
+_MAX_ATTEMPTS = 20_000
 _KEEP_OTHERS = timedelta(days=365)
 
 
@@ -21,7 +19,7 @@ def add_entry(
     action: str,
     *,
     who: str,
-    person_id: str | None = None,
+    user_id: str | None = None,
     subject: str = "",
     address: str = "",
     data: JsonObject | None = None,
@@ -29,7 +27,7 @@ def add_entry(
     """Append one entry and return it."""
     row = AuditRow.create(
         timestamp=datetime.now(UTC),
-        person_id=person_id,
+        user_id=user_id,
         who=who[:255],
         action=action,
         subject=subject[:255],
@@ -49,15 +47,15 @@ def list_entries(*, before: int | None = None, limit: int = 50) -> tuple[AuditRe
     )
 
 
-def forget_old(now: datetime, *, most_attempts: int = _MOST_ATTEMPTS) -> None:
-    """Forget attempts of strangers after a month or if there are too many, the rest after a year.
+def forget_old(now: datetime, *, max_attempts: int = _MAX_ATTEMPTS) -> None:
+    """Delete unauthenticated attempts after 30 days or above a limit, other entries after a year.
 
-    What strangers do can't push out what people did.
+    Unauthenticated clients can't push out entries of users.
     """
     is_attempt = AuditRow.action.in_(_ATTEMPTS)
     attempts = AuditRow.select(AuditRow.id).where(is_attempt).order_by(AuditRow.id.desc())
-    too_many = attempts.offset(most_attempts).limit(1).scalar() or 0
+    too_many = attempts.offset(max_attempts).limit(1).scalar() or 0
     is_old = (AuditRow.timestamp < now - _KEEP_ATTEMPTS) | (AuditRow.id <= too_many)
     is_past = AuditRow.timestamp < now - _KEEP_OTHERS
-    # The stubs of peewee trip over `delete`.
+    # peewee's stubs mistype `delete`.
     AuditRow.delete().where((is_attempt & is_old) | is_past).execute()  # type: ignore[misc]

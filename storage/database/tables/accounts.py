@@ -3,11 +3,11 @@
 from peewee import AutoField, CompositeKey, ForeignKeyField, IntegerField, Model
 
 from storage.database.tables.runs import EnumField, JsonField, LineField, ProseField, UtcField
-from storage.records.accounts import Role, TokenScope
+from storage.records import Role, TokenScope
 
 
-class PersonRow(Model):
-    """A row of the people table."""
+class UserRow(Model):
+    """A user."""
 
     id = LineField(primary_key=True)
     email = LineField(unique=True)
@@ -23,22 +23,24 @@ class PersonRow(Model):
     disk_mb = IntegerField(null=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "people"
 
 
 class IdentityRow(Model):
-    """A row of the accounts elsewhere."""
+    """A row of the external accounts."""
 
     issuer = LineField()
     subject = LineField()
-    person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
+    user = ForeignKeyField(
+        UserRow, object_id_name="user_id", column_name="person_id", on_delete="CASCADE"
+    )
     provider = LineField()
     created_at = UtcField()
 
     class Meta:
-        """Found by what the other side calls the person."""
+        """Use the provider's id of the user as the key."""
 
         table_name = "identities"
         primary_key = CompositeKey("issuer", "subject")
@@ -49,7 +51,9 @@ class SessionRow(Model):
 
     id = LineField(primary_key=True)
     digest = LineField(unique=True)
-    person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
+    user = ForeignKeyField(
+        UserRow, object_id_name="user_id", column_name="person_id", on_delete="CASCADE"
+    )
     created_at = UtcField()
     last_seen_at = UtcField()
     expires_at = UtcField(index=True)
@@ -57,7 +61,7 @@ class SessionRow(Model):
     browser = LineField()
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "sessions"
 
@@ -67,14 +71,16 @@ class TokenRow(Model):
 
     id = LineField(primary_key=True)
     digest = LineField(unique=True)
-    person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
+    user = ForeignKeyField(
+        UserRow, object_id_name="user_id", column_name="person_id", on_delete="CASCADE"
+    )
     name = LineField()
     scope = EnumField(TokenScope, default=TokenScope.READ)
     created_at = UtcField()
     last_used_at = UtcField(null=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "tokens"
 
@@ -93,32 +99,34 @@ class InvitationRow(Model):
     used_by = LineField(null=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "invitations"
 
 
 class ResetRow(Model):
-    """A row of the permissions to set a new password."""
+    """A row of the password resets."""
 
     digest = LineField(primary_key=True)
-    person = ForeignKeyField(PersonRow, column_name="person_id", on_delete="CASCADE")
+    user = ForeignKeyField(
+        UserRow, object_id_name="user_id", column_name="person_id", on_delete="CASCADE"
+    )
     created_by = LineField()
     created_at = UtcField()
     expires_at = UtcField(index=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "resets"
 
 
 class AuditRow(Model):
-    """A row of the audit log; it outlives the people it tells of."""
+    """A row of the audit log; it outlives its user."""
 
     id = AutoField()
     timestamp = UtcField(index=True)
-    person_id = LineField(null=True)
+    user_id = LineField(null=True, column_name="person_id")
     who = LineField()
     action = LineField()
     subject = LineField()
@@ -126,25 +134,25 @@ class AuditRow(Model):
     data = JsonField(default=dict)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "audit"
 
 
 class LabSettingRow(Model):
-    """What administrators set for the whole lab."""
+    """A setting of the lab that an administrator changed."""
 
     name = LineField(primary_key=True)
     value = JsonField(null=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "lab_settings"
 
 
 ACCOUNT_TABLES: list[type[Model]] = [
-    PersonRow,
+    UserRow,
     IdentityRow,
     SessionRow,
     TokenRow,

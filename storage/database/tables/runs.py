@@ -18,22 +18,22 @@ from peewee import (
     TextField,
 )
 
-from storage.records.runs import EventLevel, RunStatus, Visibility
+from storage.records import EventLevel, RunSetKind, RunSetState, RunStatus, Visibility
 
 T = TypeVar("T")
 
 
 class UtcField(DateTimeField):
-    """A moment in UTC: naive in the column, aware everywhere else."""
+    """A time in UTC: naive in the column, aware everywhere else."""
 
     def db_value(self, value: datetime | None) -> datetime | None:
-        """Drop the zone, which is always UTC, so that rows sort as text."""
+        """Drop the time zone, which is always UTC, so that rows sort as text."""
         return value.astimezone(UTC).replace(tzinfo=None) if value else None
 
     def python_value(self, value: object) -> datetime | None:
-        """Give the zone back."""
-        moment = super().python_value(value)  # type: ignore[no-untyped-call]  # peewee has no types here
-        return moment.replace(tzinfo=UTC) if moment else None
+        """Restore the time zone."""
+        naive = super().python_value(value)  # type: ignore[no-untyped-call]  # peewee has no types here
+        return naive.replace(tzinfo=UTC) if naive else None
 
 
 class JsonField(TextField):
@@ -76,25 +76,25 @@ class EnumField(LineField):
         return self._kind(value)
 
 
-def record_of(kind: type[T], row: Model) -> T:
-    """Return what a row says, as a record whose fields have the names of its columns."""
+def record_of(kind: type[T], row: Model, **others: Any) -> T:
+    """Return a record of a row; its fields, except `others`, have the names of columns."""
     # mypy: a dataclass has no common type.
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    return kind(**{name: getattr(row, name) for name in names})
+    return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
 
 
 def without_nul(text: str) -> str:
-    """Replace the one character that not every database takes."""
+    """Replace NUL characters, which PostgreSQL can't store."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 class SchemaRow(Model):
-    """The one row that says which migrations the database has seen."""
+    """The single row with the version of the schema."""
 
     version = IntegerField()
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "schema_version"
 
@@ -106,7 +106,7 @@ class RunRow(Model):
     name = LineField()
     env_id = LineField(index=True)
     algorithm = LineField(index=True)
-    status = LineField(default=RunStatus.CREATED, index=True)
+    status = EnumField(RunStatus, default=RunStatus.CREATED, index=True)
     config_json = JsonField()
     created_at = UtcField(index=True)
     updated_at = UtcField()
@@ -115,8 +115,8 @@ class RunRow(Model):
     finished_at = UtcField(null=True)
     deleted_at = UtcField(null=True)
     owner = LineField(null=True, index=True)
-    visibility = LineField(default=Visibility.PRIVATE)
-    # People's ids: read with every run and hardly ever written.
+    visibility = EnumField(Visibility, default=Visibility.PRIVATE)
+    # Ids of users; a JSON column because it is read with every run and rarely written.
     shared_json = JsonField(default=list)
     group_id = LineField(null=True, index=True)
     parent = LineField(null=True)
@@ -132,15 +132,33 @@ class RunRow(Model):
     best = FloatField(null=True)
     solved_at = IntegerField(null=True)
     best_evaluation = FloatField(null=True)
-    # What `RunRecord.score` says, so that runs can be sorted by it.
+    # A copy of `RunRecord.score`, so that runs can be sorted by it.
     score = FloatField(null=True)
     latest_json = JsonField(null=True)
     sketch_json = JsonField(null=True)
 
     class Meta:
-        """Name the table after what it holds."""
+        """Options of the table."""
 
         table_name = "runs"
+
+
+class RunSetRow(Model):
+    """A row of the sets of runs; runs reference theirs by `group_id`."""
+
+    id = LineField(primary_key=True)
+    kind = EnumField(RunSetKind)
+    name = LineField()
+    spec = JsonField()
+    created_at = UtcField()
+    state = EnumField(RunSetState, default=RunSetState.OPEN)
+    owner = LineField(null=True)
+    parent = LineField(null=True, index=True)
+
+    class Meta:
+        """Options of the table."""
+
+        table_name = "run_sets"
 
 
 class EventRow(Model):
@@ -155,10 +173,10 @@ class EventRow(Model):
     data = JsonField(default=dict)
 
     class Meta:
-        """Read by run, newest first."""
+        """Index events by run, so that the newest are found fast."""
 
         table_name = "events"
         indexes = ((("run", "id"), False),)
 
 
-TABLES: list[type[Model]] = [RunRow, EventRow]
+TABLES: list[type[Model]] = [RunRow, RunSetRow, EventRow]

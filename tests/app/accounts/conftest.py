@@ -1,14 +1,14 @@
 import pytest
 
-from tests.app.accounts.people import Someone, newcomer
+from tests.app.accounts.users import ApiUser, new_user
 from tests.lab_server import LabServer
 
 
 @pytest.fixture
-def member(guarded: LabServer) -> Someone:
-    return newcomer(guarded)
+def member(guarded: LabServer) -> ApiUser:
+    return new_user(guarded)
 
 
 @pytest.fixture
-def other(guarded: LabServer) -> Someone:
-    return newcomer(guarded)
+def other(guarded: LabServer) -> ApiUser:
+    return new_user(guarded)

@@ -1,4 +1,4 @@
-"""A small OpenID Connect provider (and GitHub) on loopback, which can also be made to lie."""
+"""A small OpenID Connect provider (and GitHub) on loopback that can also return wrong claims."""
 
 import base64
 import hashlib
@@ -21,49 +21,50 @@ CLIENT_ID, CLIENT_SECRET = "the-lab", "the-secret"
 class Provider:
     def __init__(self, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
-        self.person: dict[str, Any] = {}
-        self.lies: dict[str, Any] = {}
-        """Claims to be wrong about."""
+        self.user: dict[str, Any] = {}
+        self.wrong_claims: dict[str, Any] = {}
+        """Claims that replace the right ones."""
         self.key = RSAKey.generate_key(2048, {"kid": "one"})
         self.signs_with = self.key
-        self.asked: dict[str, dict[str, str]] = {}
-        """What each code was given out for."""
+        self.requests: dict[str, dict[str, str]] = {}
+        """The authorization request of each code."""
 
     def authorize(self, query: dict[str, str]) -> str:
-        """Let whoever comes in, and send them back."""
+        """Sign in without questions and return the redirect to the client."""
         assert query["client_id"] == CLIENT_ID
         assert query["code_challenge_method"] == "S256"
         code = secrets.token_urlsafe(16)
-        self.asked[code] = query
+        self.requests[code] = query
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
 
     def token(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
         basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        asked = self.asked.pop(form.get("code", ""), None)
+        request = self.requests.pop(form.get("code", ""), None)
         verifier = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
-        is_good = (
-            asked is not None
+        is_valid = (
+            request is not None
             and authorization == f"Basic {basic}"
-            and base64.urlsafe_b64encode(verifier).rstrip(b"=").decode() == asked["code_challenge"]
-            and form["redirect_uri"] == asked["redirect_uri"]
+            and base64.urlsafe_b64encode(verifier).rstrip(b"=").decode()
+            == request["code_challenge"]
+            and form["redirect_uri"] == request["redirect_uri"]
         )
-        if asked is None or not is_good:
+        if request is None or not is_valid:
             return 400, {"error": "invalid_grant"}
         answer = {"access_token": "access", "token_type": "Bearer"}
-        if "openid" in asked["scope"]:
-            answer["id_token"] = self.id_token(asked)
+        if "openid" in request["scope"]:
+            answer["id_token"] = self.id_token(request)
         return 200, answer
 
-    def id_token(self, asked: dict[str, str]) -> str:
+    def id_token(self, request: dict[str, str]) -> str:
         now = int(time.time())
         claims = {
             "iss": self.address,
             "aud": CLIENT_ID,
             "iat": now,
             "exp": now + 60,
-            "nonce": asked["nonce"],
-            **self.person,
-            **self.lies,
+            "nonce": request["nonce"],
+            **self.user,
+            **self.wrong_claims,
         }
         return jwt.encode({"alg": "RS256", "kid": "one"}, claims, self.signs_with)
 
@@ -79,9 +80,9 @@ class Provider:
             case "/jwks":
                 return {"keys": [self.key.as_dict(private=False)]}
             case "/api/v3/user":
-                return {"id": 4711, "login": "octo", "name": self.person.get("name")}
+                return {"id": 4711, "login": "octo", "name": self.user.get("name")}
             case "/api/v3/user/emails":
-                return [{"email": self.person["email"], "primary": True, "verified": True}]
+                return [{"email": self.user["email"], "primary": True, "verified": True}]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What is written down of what people do, and of what strangers try."""
+"""The audit log: actions of users and attempts of anonymous clients."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -9,27 +9,27 @@ import pytest
 
 from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import RegistrationRefusedError, TooManyError, WrongCredentialsError
+from app.accounts.principals import Principal
 from app.accounts.requests import Credentials, LabChanges, NewAccount
 from app.accounts.users.accounts import Accounts
-from app.accounts.visitors import Visitor
 from app.core.settings import Settings
 from app.core.storage_thread import StorageThread
 from storage.database.accounts import audit
 from storage.database.database import open_database
 from storage.records.accounts import AuditRecord, Registration
-from tests.app.accounts.people import PASSWORD, Someone, stranger
+from tests.app.accounts.users import PASSWORD, ApiUser, client_at
 from tests.lab_server import LabServer
 
 
-def entries(admin: Someone, **wanted: str) -> list[dict[str, Any]]:
-    """Return what was written, oldest first, with these values."""
+def entries(admin: ApiUser, **values: str) -> list[dict[str, Any]]:
+    """Return the log's entries with these values, oldest first."""
     items = admin.api.get("/admin/audit?limit=500").json()["items"]
-    return [one for one in reversed(items) if all(one[k] == v for k, v in wanted.items())]
+    return [one for one in reversed(items) if all(one[k] == v for k, v in values.items())]
 
 
 @pytest.mark.slow
-def test_who_signs_out_and_what_becomes_of_their_things_is_written(
-    admin: Someone, member: Someone, other: Someone
+def test_sign_outs_and_changes_of_runs_tokens_and_passwords_are_logged(
+    admin: ApiUser, member: ApiUser, other: ApiUser
 ) -> None:
     run_id = member.create_run(name="watched")
     member.api.patch(f"/runs/{run_id}", json={"shared_with": [other.email]})
@@ -57,8 +57,8 @@ def test_who_signs_out_and_what_becomes_of_their_things_is_written(
 
 
 @pytest.mark.slow
-def test_what_administrators_do_with_runs_of_others_is_written(
-    admin: Someone, member: Someone
+def test_administrators_changes_to_runs_of_other_users_are_logged(
+    admin: ApiUser, member: ApiUser
 ) -> None:
     run_id = member.create_run(name="not yours")
     member.api.patch(f"/runs/{run_id}", json={"notes": "my own"})
@@ -83,10 +83,21 @@ def test_what_administrators_do_with_runs_of_others_is_written(
 
 
 @pytest.mark.slow
-def test_who_evaluates_runs_of_others_is_written(admin: Someone, member: Someone) -> None:
+def test_refused_actions_of_administrators_on_runs_of_other_users_are_not_logged(
+    admin: ApiUser, member: ApiUser
+) -> None:
     run_id = member.create_run()
-    for person in (member, admin):
-        person.api.post(f"/runs/{run_id}/evaluations", json={"episodes": 1})
+    for verb in ("pause", "resume"):
+        assert admin.api.post(f"/runs/{run_id}/{verb}").status_code == 409
+
+    assert [one["action"] for one in entries(admin, subject=run_id)] == ["run_created"]
+
+
+@pytest.mark.slow
+def test_evaluations_of_runs_of_other_users_are_logged(admin: ApiUser, member: ApiUser) -> None:
+    run_id = member.create_run()
+    for user in (member, admin):
+        user.api.post(f"/runs/{run_id}/evaluations", json={"episodes": 1})
 
     written = entries(admin, subject=run_id, action="run_evaluations_changed")
 
@@ -94,8 +105,8 @@ def test_who_evaluates_runs_of_others_is_written(admin: Someone, member: Someone
 
 
 @pytest.mark.slow
-def test_refused_registrations_are_written_without_their_codes(
-    admin: Someone, guarded: LabServer
+def test_refused_registrations_are_logged_without_their_codes(
+    admin: ApiUser, guarded: LabServer
 ) -> None:
     admin.api.patch("/admin/lab", json={"registration": "invite"})
     try:
@@ -104,7 +115,7 @@ def test_refused_registrations_are_written_without_their_codes(
             "password": PASSWORD,
             "invitation": "MADE-UPCO-DEIS-HERE",
         }
-        stranger(guarded.url, "127.0.77.1").post("/api/auth/register", json=body)
+        client_at(guarded.url, "127.0.77.1").post("/api/auth/register", json=body)
     finally:
         admin.api.patch("/admin/lab", json={"registration": "open"})
 
@@ -128,23 +139,23 @@ async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
     storage.close()
 
 
-async def first(accounts: Accounts) -> Visitor:
-    """Make an account, and return who may look after the lab."""
-    wanted = NewAccount(email="root@example.org", password=PASSWORD)
-    shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
-    found = await accounts.passes.of_session(shown)
-    assert found is not None
-    return Visitor(found, "10.0.0.1")
+async def first_administrator(accounts: Accounts) -> Principal:
+    """Create the first account, which is an administrator."""
+    new_account = NewAccount(email="root@example.org", password=PASSWORD)
+    token = await accounts.signing_in.register(new_account, Caller(address="10.0.0.1"))
+    session = await accounts.passes.of_session(token)
+    assert session is not None
+    return Principal(session, "10.0.0.1")
 
 
-async def written(accounts: Accounts) -> list[AuditRecord]:
+async def log_entries(accounts: Accounts) -> list[AuditRecord]:
     return list(reversed(await accounts.audit.read(before=None, limit=5_000)))
 
 
-async def test_what_was_typed_as_an_address_is_not_written_if_it_is_nobodys(
+async def test_an_unknown_address_typed_at_sign_in_is_not_logged(
     accounts: Accounts,
 ) -> None:
-    await first(accounts)
+    await first_administrator(accounts)
 
     for email in ("my p@ssword, in the wrong field", "root@example.org"):
         with pytest.raises(WrongCredentialsError):
@@ -152,32 +163,35 @@ async def test_what_was_typed_as_an_address_is_not_written_if_it_is_nobodys(
                 Credentials(email=email, password="wrong"), Caller(address="10.0.0.2")
             )
 
-    failed = [one for one in await written(accounts) if one.action == "sign_in_failed"]
+    failed = [one for one in await log_entries(accounts) if one.action == "sign_in_failed"]
     assert [(one.who, one.data["reason"]) for one in failed] == [
         ("nobody", "unknown_address"),
         ("root@example.org", "wrong_password"),
     ]
 
 
-async def test_a_flood_of_strangers_is_written_as_its_beginning_and_its_size(
+async def test_a_flood_of_anonymous_attempts_is_logged_up_to_a_limit_and_then_counted(
     accounts: Accounts,
 ) -> None:
-    root = await first(accounts)
+    root = await first_administrator(accounts)
     await accounts.administration.change_lab(root, LabChanges(registration=Registration.CLOSED))
     refused = 0
     for address in range(40):
         for number in range(60):
-            wanted = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
+            new_account = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
             with pytest.raises((RegistrationRefusedError, TooManyError)) as answer:
-                await accounts.signing_in.register(wanted, Caller(address=f"10.0.1.{address}"))
+                await accounts.signing_in.register(new_account, Caller(address=f"10.0.1.{address}"))
             refused += answer.type is RegistrationRefusedError
 
-    before = len(await written(accounts))
+    before = len(await log_entries(accounts))
     await accounts.audit.tidy(datetime.now(UTC))
 
-    found = await written(accounts)
-    attempts = [one for one in found if one.action == "registration_refused"]
+    logged = await log_entries(accounts)
+    attempts = [one for one in logged if one.action == "registration_refused"]
     assert len(attempts) == 1_000
     assert {one.address for one in attempts[:60]} == {"10.0.1.0", "10.0.1.1"}
-    assert len(found) == before + 1
-    assert (found[-1].action, found[-1].data) == (audit.LEFT_OUT, {"count": refused - 1_000})
+    assert len(logged) == before + 1
+    assert (logged[-1].action, logged[-1].data) == (
+        audit.OMITTED_ATTEMPTS,
+        {"count": refused - 1_000},
+    )

@@ -17,8 +17,9 @@ from app.accounts.auth.secrets import Vault, new_code, same_code
 from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import BusyError, TooManyError, WrongCredentialsError
 from app.accounts.limits.attempts import Attempts
-from app.accounts.limits.rates import OpenStreams, Rate
+from app.accounts.limits.rates import OpenConnections, Rate
 from app.accounts.limits.turns import Turns
+from app.accounts.principals import Principal
 from app.accounts.requests import (
     Credentials,
     LabChanges,
@@ -27,20 +28,19 @@ from app.accounts.requests import (
     ProfileChanges,
 )
 from app.accounts.users.accounts import Accounts
-from app.accounts.visitors import Visitor
 from app.core.settings import Settings
 from app.core.storage_thread import StorageThread
 from app.runs.state.capacity import Capacity
 from app.web.authentication import Authentication
-from app.web.session_cookie import read_cookie
-from app.web.slow_clients import ImpatientProtocol
+from app.web.session_cookie import read_session_cookie
+from app.web.slow_clients import LimitedProtocol
 from storage.database.accounts import sessions, tokens
 from storage.database.database import open_database
 from storage.database.runs import create_run
 from storage.errors import DiskFullError
-from storage.records.accounts import PersonRecord, Registration, SessionRecord
+from storage.records.accounts import Registration, SessionRecord, UserRecord
 from storage.records.runs import RunRecord
-from tests.app.accounts.people import PASSWORD, setup_code
+from tests.app.accounts.users import PASSWORD, setup_code
 from tests.lab_server import LabServer
 
 
@@ -56,7 +56,7 @@ class Clock:
         return self.now
 
 
-def test_attempts_are_counted_per_key_and_forgotten_in_time() -> None:
+def test_attempts_are_counted_per_key_and_expire() -> None:
     clock = Clock()
     attempts = Attempts(2, within_s=10, clock=clock)
     attempts.add("a")
@@ -71,7 +71,7 @@ def test_attempts_are_counted_per_key_and_forgotten_in_time() -> None:
     attempts.add("a")
 
 
-def test_a_good_attempt_is_not_counted() -> None:
+def test_a_successful_attempt_is_not_counted() -> None:
     attempts = Attempts(1, within_s=10)
 
     for _ in range(5):
@@ -79,8 +79,8 @@ def test_a_good_attempt_is_not_counted() -> None:
         attempts.take_back("a")
 
 
-def test_a_crowd_of_keys_does_not_fill_the_memory() -> None:
-    attempts, rate = Attempts(1, within_s=10, most_keys=2), Rate(1, burst=1, most_keys=2)
+def test_many_keys_do_not_fill_the_memory() -> None:
+    attempts, rate = Attempts(1, within_s=10, max_keys=2), Rate(1, burst=1, max_keys=2)
 
     for key in "abc":
         attempts.add(key)
@@ -103,52 +103,52 @@ def test_a_crowd_of_keys_does_not_fill_the_memory() -> None:
         ("", ""),
     ],
 )
-def test_addresses_that_one_person_has_count_as_one(address: str, counted_as: str) -> None:
+def test_addresses_of_one_network_count_as_one(address: str, counted_as: str) -> None:
     assert network_of(address) == counted_as
 
 
-async def test_turns_go_round_and_a_crowd_turns_itself_away() -> None:
-    turns, worked = Turns(1, most_waiting=4), list[str]()
+async def test_turns_alternate_between_networks_and_only_the_busiest_network_is_refused() -> None:
+    turns, worked = Turns(1, max_waiting=4), list[str]()
 
     async def work(name: str) -> None:
-        async with turns.one(name[0]):
+        async with turns.turn(name[0]):
             worked.append(name)
             await asyncio.sleep(0)
 
     names = ["a1", "a2", "a3", "a4", "a5", "a6", "b1", "c1"]
     ends = await asyncio.gather(*map(work, names), return_exceptions=True)
 
-    turned_away = [name for name, end in zip(names, ends, strict=True) if end is not None]
-    assert turned_away == ["a4", "a5", "a6"]
+    refused = [name for name, end in zip(names, ends, strict=True) if end is not None]
+    assert refused == ["a4", "a5", "a6"]
     assert all(isinstance(end, BusyError) for end in ends if end is not None)
     assert worked == ["a1", "a2", "b1", "c1", "a3"]
     await work("d1")
 
 
-async def test_a_turn_is_passed_on_by_who_gives_up() -> None:
-    turns, began = Turns(1, most_waiting=4), asyncio.Event()
+async def test_a_cancelled_turn_is_passed_on() -> None:
+    turns, began = Turns(1, max_waiting=4), asyncio.Event()
 
     async def hold() -> None:
-        async with turns.one("a"):
+        async with turns.turn("a"):
             began.set()
             await asyncio.sleep(3_600)
 
     async def wait() -> None:
-        async with turns.one("b"):
+        async with turns.turn("b"):
             pass
 
     holding = asyncio.ensure_future(hold())
     await began.wait()
-    given_up, waiting = (asyncio.ensure_future(wait()) for _ in range(2))
+    cancelled, waiting = (asyncio.ensure_future(wait()) for _ in range(2))
     await asyncio.sleep(0)
     holding.cancel()
-    given_up.cancel()
+    cancelled.cancel()
 
     await asyncio.wait_for(waiting, 10)
     await asyncio.wait_for(wait(), 10)
 
 
-def test_a_burst_is_fine_and_a_flood_is_not() -> None:
+def test_a_burst_is_allowed_and_a_flood_is_refused() -> None:
     clock = Clock()
     rate = Rate(2, burst=3, clock=clock)
     for _ in range(3):
@@ -161,45 +161,45 @@ def test_a_burst_is_fine_and_a_flood_is_not() -> None:
 
 
 def test_streams_are_counted_while_they_are_open() -> None:
-    streams = OpenStreams(1)
+    streams = OpenConnections(1)
 
-    with streams.one_more("a"), pytest.raises(TooManyError), streams.one_more("a"):
+    with streams.counting("a"), pytest.raises(TooManyError), streams.counting("a"):
         pass
-    with streams.one_more("a"), streams.one_more("b"):
+    with streams.counting("a"), streams.counting("b"):
         pass
 
 
-async def test_hashes_take_no_shortcuts_and_leave_the_loop_alone() -> None:
+async def test_hashes_are_salted_and_compare_every_character() -> None:
     passwords = Passwords(cost=4)
     here = "10.0.0.1"
 
     async def hash_of(password: str) -> str:
-        return await passwords.hash(password, asked_from=here)
+        return await passwords.hash(password, network=here)
 
-    async def matches(password: str, kept: str | None) -> bool:
-        return await passwords.matches(password, kept, asked_from=here)
+    async def matches(password: str, hashed: str | None) -> bool:
+        return await passwords.matches(password, hashed, network=here)
 
-    kept, other = await asyncio.gather(hash_of(PASSWORD), hash_of(PASSWORD))
+    first, second = await asyncio.gather(hash_of(PASSWORD), hash_of(PASSWORD))
 
-    assert kept != other
-    assert kept.startswith("$2b$04$")
-    assert await matches(PASSWORD, kept)
-    assert not await matches(PASSWORD + "x", kept)
+    assert first != second
+    assert first.startswith("$2b$04$")
+    assert await matches(PASSWORD, first)
+    assert not await matches(PASSWORD + "x", first)
     assert not await matches("nobody's password", None)
     assert await matches("zero\0inside", await hash_of("zero\0inside"))
     assert not await matches("zero\0other", await hash_of("zero\0inside"))
     passwords.close()
 
 
-def test_what_is_locked_opens_with_the_same_secret_only() -> None:
-    locked = Vault(b"one").lock("hf_token")
+def test_encrypted_text_is_decrypted_only_with_the_same_secret() -> None:
+    encrypted = Vault(b"one").lock("hf_token")
 
-    assert "hf_token" not in locked
-    assert Vault(b"one").unlock(locked) == "hf_token"
-    assert Vault(b"two").unlock(locked) is None
+    assert "hf_token" not in encrypted
+    assert Vault(b"one").unlock(encrypted) == "hf_token"
+    assert Vault(b"two").unlock(encrypted) is None
 
 
-def test_codes_are_compared_as_people_write_them() -> None:
+def test_codes_are_compared_without_case_and_separators() -> None:
     code = new_code()
 
     assert same_code(f" {code.lower().replace('-', ' ')} ", code)
@@ -208,7 +208,7 @@ def test_codes_are_compared_as_people_write_them() -> None:
 
 
 @pytest.fixture
-def waiting(tmp_path: Path) -> Iterator[Callable[[str], RunRecord]]:
+def create_waiting_run(tmp_path: Path) -> Iterator[Callable[[str], RunRecord]]:
     database = open_database(tmp_path / "lab.db")
     yield lambda owner: create_run(
         name="r", env_id="CartPole-v1", algorithm="PPO", config={}, owner=owner
@@ -216,10 +216,10 @@ def waiting(tmp_path: Path) -> Iterator[Callable[[str], RunRecord]]:
     database.close()
 
 
-def test_who_has_their_share_waits_without_blocking_others(
-    waiting: Callable[[str], RunRecord],
+def test_an_owner_at_their_limit_does_not_block_runs_of_others(
+    create_waiting_run: Callable[[str], RunRecord],
 ) -> None:
-    runs = [waiting(owner) for owner in ("ada", "ada", "bob", "bob")]
+    runs = [create_waiting_run(owner) for owner in ("ada", "ada", "bob", "bob")]
 
     chosen = Capacity(3, lambda _: 1).choose(runs, training=["ada"])
 
@@ -228,7 +228,7 @@ def test_who_has_their_share_waits_without_blocking_others(
 
 
 @asynccontextmanager
-async def served_by(protocol: type[ImpatientProtocol]) -> AsyncIterator[tuple[str, int]]:
+async def served_by(protocol: type[LimitedProtocol]) -> AsyncIterator[tuple[str, int]]:
     import uvicorn
 
     with socket.socket() as listening:
@@ -241,11 +241,11 @@ async def served_by(protocol: type[ImpatientProtocol]) -> AsyncIterator[tuple[st
         await serving
 
 
-async def test_a_connection_that_says_nothing_is_closed() -> None:
-    class Hurried(ImpatientProtocol):
+async def test_a_connection_without_a_complete_head_is_closed() -> None:
+    class ShortTimeout(LimitedProtocol):
         headers_within_s = 0.05
 
-    async with served_by(Hurried) as address:
+    async with served_by(ShortTimeout) as address:
         for beginning in (b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "):
             reader, writer = await asyncio.open_connection(*address)
             writer.write(beginning)
@@ -268,14 +268,16 @@ _BODY_BEGINS = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\
     ],
     ids=["one long header", "many headers", "a long address", "after the body", "beside a chunk"],
 )
-async def test_a_request_whose_head_never_ends_is_not_kept(beginning: bytes, more: bytes) -> None:
+async def test_a_request_with_an_endless_head_is_disconnected(
+    beginning: bytes, more: bytes
+) -> None:
     async def send(writer: asyncio.StreamWriter) -> None:
         writer.write(beginning)
         for _ in range(20_000):
             writer.write(more)
             await writer.drain()
 
-    async with served_by(ImpatientProtocol) as address:
+    async with served_by(LimitedProtocol) as address:
         _, writer = await asyncio.open_connection(*address)
         with pytest.raises(ConnectionError):
             await send(writer)
@@ -292,19 +294,19 @@ async def test_a_request_whose_head_never_ends_is_not_kept(beginning: bytes, mor
     ],
     ids=["one long header", "many headers", "a long address", "before a body"],
 )
-async def test_a_head_that_is_too_large_is_refused_in_one_piece_too(head: bytes) -> None:
-    class AtOnce(ImpatientProtocol):
-        """Hands a request on when all of it is there, as a faster network would."""
+async def test_a_head_that_is_too_large_is_refused_even_if_it_arrives_at_once(head: bytes) -> None:
+    class Complete(LimitedProtocol):
+        """Passes a request on once it is complete, as on a faster network."""
 
-        kept = b""
+        received = b""
 
         def data_received(self, data: bytes) -> None:
-            self.kept += data
-            if len(self.kept) == len(request):
-                super().data_received(self.kept)
+            self.received += data
+            if len(self.received) == len(request):
+                super().data_received(self.received)
 
     request = head + b"\r\n\r\n" + (b"hello" if head.startswith(b"POST") else b"")
-    async with served_by(AtOnce) as address:
+    async with served_by(Complete) as address:
         reader, writer = await asyncio.open_connection(*address)
         writer.write(request)
         answer = await reader.read()
@@ -314,8 +316,8 @@ async def test_a_head_that_is_too_large_is_refused_in_one_piece_too(head: bytes)
     assert answer.count(b"HTTP/1.1") == 1
 
 
-async def test_large_requests_that_end_are_answered() -> None:
-    async with served_by(ImpatientProtocol) as address:
+async def test_large_but_finite_requests_are_answered() -> None:
+    async with served_by(LimitedProtocol) as address:
         for request in (
             b"GET / HTTP/1.1\r\nHost: x\r\nCookie: " + b"x" * 30_000 + b"\r\n\r\n",
             b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + b"x" * 900_000,
@@ -326,7 +328,7 @@ async def test_large_requests_that_end_are_answered() -> None:
             writer.close()
 
 
-async def ask_from(local: str, address: tuple[str, int]) -> bytes:
+async def request_from(local: str, address: tuple[str, int]) -> bytes:
     reader, writer = await asyncio.open_connection(*address, local_addr=(local, 0))
     try:
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -337,70 +339,70 @@ async def ask_from(local: str, address: tuple[str, int]) -> bytes:
         writer.close()
 
 
-async def test_a_crowd_of_connections_from_one_address_is_turned_away() -> None:
-    class Crowded(ImpatientProtocol):
-        most_from_one_address = 2
+async def test_too_many_connections_from_one_address_are_refused() -> None:
+    class TwoConnections(LimitedProtocol):
+        max_per_network = 2
 
-    async with served_by(Crowded) as address:
+    async with served_by(TwoConnections) as address:
         held = [await asyncio.open_connection(*address) for _ in range(2)]
 
-        assert await ask_from("127.0.0.1", address) == b""
-        assert (await ask_from("127.0.0.2", address)).startswith(b"HTTP/1.1 200")
+        assert await request_from("127.0.0.1", address) == b""
+        assert (await request_from("127.0.0.2", address)).startswith(b"HTTP/1.1 200")
 
         for reader, writer in held:
             writer.write_eof()
             await reader.read()  # Until the server has closed it, too.
             writer.close()
-        assert (await ask_from("127.0.0.1", address)).startswith(b"HTTP/1.1 200")
+        assert (await request_from("127.0.0.1", address)).startswith(b"HTTP/1.1 200")
 
 
-async def test_strangers_who_do_not_read_are_counted_while_they_wait(accounts: Accounts) -> None:
-    begun, goes_on = asyncio.Semaphore(0), asyncio.Event()
+async def test_anonymous_requests_are_counted_while_they_are_open(accounts: Accounts) -> None:
+    started, released = asyncio.Semaphore(0), asyncio.Event()
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        await goes_on.wait()
+        started.release()
+        await released.wait()
         await _hello(scope, receive, send)
 
-    gate = Authentication(slow, accounts=accounts, strangers=Rate(1, burst=1_000))
-    waiting = [asyncio.ensure_future(ask(gate)) for _ in range(200)]
+    authentication = Authentication(slow, accounts=accounts, anonymous=Rate(1, burst=1_000))
+    waiting = [asyncio.ensure_future(request(authentication)) for _ in range(200)]
     for _ in waiting:
-        await begun.acquire()
+        await started.acquire()
 
-    refused = await ask(gate)
-    elsewhere = asyncio.ensure_future(ask(gate, address="10.0.0.2"))
-    goes_on.set()
+    refused = await request(authentication)
+    other_address = asyncio.ensure_future(request(authentication, address="10.0.0.2"))
+    released.set()
 
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
-    assert (await elsewhere).status_code == 200
+    assert (await other_address).status_code == 200
     assert {answer.status_code for answer in await asyncio.gather(*waiting)} == {200}
 
 
-async def test_without_accounts_an_address_opens_only_so_many_streams(accounts: Accounts) -> None:
-    begun, goes_on = asyncio.Semaphore(0), asyncio.Event()
+async def test_without_accounts_the_streams_of_one_address_are_limited(accounts: Accounts) -> None:
+    started, released = asyncio.Semaphore(0), asyncio.Event()
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].endswith("/stream"):
-            begun.release()
-            await goes_on.wait()
+            started.release()
+            await released.wait()
         await _hello(scope, receive, send)
 
     accounts.is_on = False
-    gate, path = Authentication(slow, accounts=accounts), "/api/runs/1/stream"
-    waiting = [asyncio.ensure_future(ask(gate, path)) for _ in range(300)]
+    authentication, path = Authentication(slow, accounts=accounts), "/api/runs/1/stream"
+    waiting = [asyncio.ensure_future(request(authentication, path)) for _ in range(300)]
     for _ in waiting:
-        await begun.acquire()
+        await started.acquire()
 
-    refused = asyncio.ensure_future(ask(gate, path))
-    elsewhere = asyncio.ensure_future(ask(gate, path, address="10.0.0.2"))
-    await begun.acquire()
-    other = await ask(gate, "/api/runs")
-    goes_on.set()
+    refused = asyncio.ensure_future(request(authentication, path))
+    other_address = asyncio.ensure_future(request(authentication, path, address="10.0.0.2"))
+    await started.acquire()
+    other = await request(authentication, "/api/runs")
+    released.set()
 
     assert other.status_code == 200
     assert ((await refused).status_code, refused.result().headers.get("retry-after")) == (429, "10")
-    assert {answer.status_code for answer in await asyncio.gather(elsewhere, *waiting)} == {200}
-    assert (await ask(gate, path)).status_code == 200
+    assert {answer.status_code for answer in await asyncio.gather(other_address, *waiting)} == {200}
+    assert (await request(authentication, path)).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -419,7 +421,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
-def test_behind_tls_the_cookie_is_secure_and_a_proxy_is_believed_alone(
+def test_with_tls_the_cookie_is_secure_and_only_a_configured_proxy_is_trusted(
     start_server: Callable[..., LabServer], certificate: tuple[Path, Path]
 ) -> None:
     cert, key = certificate
@@ -444,7 +446,9 @@ def test_behind_tls_the_cookie_is_secure_and_a_proxy_is_believed_alone(
 
 
 @pytest.mark.slow
-def test_a_proxy_says_who_asks_and_how(start_server: Callable[..., LabServer]) -> None:
+def test_a_configured_proxy_forwards_the_client_address_and_the_scheme(
+    start_server: Callable[..., LabServer],
+) -> None:
     lab = start_server(RL_LAB_PROXY="127.0.0.1", RL_LAB_BCRYPT_COST="4")
     code = setup_code(lab)
     forwarded = {"X-Forwarded-For": "10.9.8.7", "X-Forwarded-Proto": "https"}
@@ -470,74 +474,84 @@ async def accounts(tmp_path: Path) -> AsyncIterator[Accounts]:
     storage.close()
 
 
-async def ask(
-    gate: Authentication, path: str = "/login", *, address: str = "10.0.0.1", **headers: str
+async def request(
+    authentication: Authentication,
+    path: str = "/login",
+    *,
+    address: str = "10.0.0.1",
+    **headers: str,
 ) -> httpx.Response:
-    transport = httpx.ASGITransport(gate, client=(address, 1))
+    transport = httpx.ASGITransport(authentication, client=(address, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.get(path, headers=headers)
 
 
-async def test_a_flood_is_told_to_wait_each_address_for_itself(accounts: Accounts) -> None:
-    gate = Authentication(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+async def test_anonymous_requests_are_rate_limited_per_address(accounts: Accounts) -> None:
+    authentication = Authentication(
+        _hello, accounts=accounts, anonymous=Rate(1, burst=2, clock=Clock())
+    )
 
-    answers = [await ask(gate) for _ in range(3)]
+    answers = [await request(authentication) for _ in range(3)]
 
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[-1].headers["retry-after"] == "1"
-    assert (await ask(gate, address="10.0.0.2")).status_code == 200
+    assert (await request(authentication, address="10.0.0.2")).status_code == 200
 
 
-async def test_pages_are_dearer_than_answers(accounts: Accounts) -> None:
+async def test_pages_have_a_stricter_rate_limit_than_the_api(accounts: Accounts) -> None:
     pages = Rate(1, burst=2, clock=Clock())
-    gate = Authentication(_hello, accounts=accounts, pages=pages)
-    wanted = NewAccount(email="a@example.org", password=PASSWORD)
-    shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
-    cookie = f"lab_session={shown}"
+    authentication = Authentication(_hello, accounts=accounts, pages=pages)
+    new_account = NewAccount(email="a@example.org", password=PASSWORD)
+    token = await accounts.signing_in.register(new_account, Caller(address="10.0.0.1"))
+    cookie = f"lab_session={token}"
 
-    answers = [await ask(gate, "/runs", Cookie=cookie) for _ in range(3)]
+    answers = [await request(authentication, "/runs", Cookie=cookie) for _ in range(3)]
 
     assert [answer.status_code for answer in answers] == [200, 200, 429]
-    assert (await ask(gate, "/api/runs", Cookie=cookie)).status_code == 200
+    assert (await request(authentication, "/api/runs", Cookie=cookie)).status_code == 200
 
 
-async def test_a_flood_of_made_up_tokens_does_not_reach_the_database(
+async def test_a_flood_of_forged_tokens_does_not_reach_the_database(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr(tokens, "find_token", asked.append)
-    gate = Authentication(_hello, accounts=accounts, strangers=Rate(1, burst=2, clock=Clock()))
+    lookups = []
+    monkeypatch.setattr(tokens, "find_token", lookups.append)
+    authentication = Authentication(
+        _hello, accounts=accounts, anonymous=Rate(1, burst=2, clock=Clock())
+    )
 
-    answers = [await ask(gate, "/api/runs", Authorization=f"Bearer {n}") for n in range(4)]
+    answers = [
+        await request(authentication, "/api/runs", Authorization=f"Bearer {n}") for n in range(4)
+    ]
 
     assert [answer.status_code for answer in answers] == [401, 401, 429, 429]
-    assert len(asked) == 2
+    assert len(lookups) == 2
 
 
-async def test_a_database_that_can_not_be_used_keeps_out_only_who_is_unknown(
+async def test_an_unusable_database_refuses_only_unknown_sessions(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise DiskFullError
 
-    gate = Authentication(_hello, accounts=accounts)
-    wanted = NewAccount(email="a@example.org", password=PASSWORD)
-    shown = await accounts.signing_in.register(wanted, Caller(address="10.0.0.1"))
+    authentication = Authentication(_hello, accounts=accounts)
+    new_account = NewAccount(email="a@example.org", password=PASSWORD)
+    token = await accounts.signing_in.register(new_account, Caller(address="10.0.0.1"))
     monkeypatch.setattr(sessions, "touch_session", fail)
 
-    known = await ask(gate, "/runs", Cookie=f"lab_session={shown}")
+    known = await request(authentication, "/runs", Cookie=f"lab_session={token}")
     monkeypatch.setattr(sessions, "find_session", fail)
-    unknown = await ask(gate, "/api/runs", Cookie="lab_session=another")
+    unknown = await request(authentication, "/api/runs", Cookie="lab_session=another")
 
     assert known.text == "hello"
     assert unknown.status_code == 503
     assert unknown.json()["error"]["code"] == "not_written"
 
 
-async def test_an_address_makes_only_so_many_accounts(accounts: Accounts) -> None:
+async def test_registrations_are_limited_per_address(accounts: Accounts) -> None:
     async def register(number: int, address: str) -> None:
-        wanted = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
-        await accounts.signing_in.register(wanted, Caller(address=address))
+        new_account = NewAccount(email=f"p{number}@example.org", password=PASSWORD)
+        await accounts.signing_in.register(new_account, Caller(address=address))
 
     for number in range(60):
         await register(number, "10.0.0.1")
@@ -547,21 +561,23 @@ async def test_an_address_makes_only_so_many_accounts(accounts: Accounts) -> Non
     await register(60, "10.0.0.2")
 
 
-async def test_a_class_behind_one_router_registers_and_signs_in(accounts: Accounts) -> None:
+async def test_a_school_class_behind_one_router_can_register_and_sign_in(
+    accounts: Accounts,
+) -> None:
     signing_in, router = accounts.signing_in, Caller(address="10.0.0.1")
-    shown = await signing_in.register(
+    token = await signing_in.register(
         NewAccount(email="teacher@example.org", password=PASSWORD), router
     )
-    found = await accounts.passes.of_session(shown)
-    assert found is not None
-    teacher, administration = Visitor(found), accounts.administration
+    session = await accounts.passes.of_session(token)
+    assert session is not None
+    teacher, administration = Principal(session), accounts.administration
     await administration.change_lab(teacher, LabChanges(registration=Registration.INVITE))
     codes = [(await administration.invite(teacher, NewInvitation()))[1] for _ in range(90)]
 
     async def register(number: int, code: str) -> None:
         email = f"pupil{number}@example.org"
-        wanted = NewAccount(email=email, password=PASSWORD, invitation=code)
-        await signing_in.register(wanted, router)
+        new_account = NewAccount(email=email, password=PASSWORD, invitation=code)
+        await signing_in.register(new_account, router)
 
     async def sign_in(number: int) -> None:
         email = f"pupil{number}@example.org"
@@ -574,7 +590,9 @@ async def test_a_class_behind_one_router_registers_and_signs_in(accounts: Accoun
     await asyncio.gather(*map(sign_in, range(30)))
 
 
-async def test_the_right_password_again_and_again_has_to_wait(accounts: Accounts) -> None:
+async def test_repeated_sign_ins_with_the_right_password_are_rate_limited(
+    accounts: Accounts,
+) -> None:
     signing_in, here = accounts.signing_in, Caller(address="10.0.0.1")
     for email in ("a@example.org", "b@example.org"):
         await signing_in.register(NewAccount(email=email, password=PASSWORD), here)
@@ -587,55 +605,55 @@ async def test_the_right_password_again_and_again_has_to_wait(accounts: Accounts
     await signing_in.login(Credentials(email="b@example.org", password=PASSWORD), here)
 
 
-async def test_a_password_that_is_replaced_while_it_is_checked_opens_nothing(
+async def test_a_password_that_is_replaced_while_it_is_checked_starts_no_session(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signing_in, here = accounts.signing_in, Caller(address="10.0.0.1")
-    shown = await signing_in.register(NewAccount(email="a@example.org", password=PASSWORD), here)
-    found = await accounts.passes.of_session(shown)
-    assert found is not None
-    assert found.person is not None
-    matches, person_id = Passwords.matches, found.person.id
+    token = await signing_in.register(NewAccount(email="a@example.org", password=PASSWORD), here)
+    session = await accounts.passes.of_session(token)
+    assert session is not None
+    assert session.user is not None
+    matches, user_id = Passwords.matches, session.user.id
 
-    async def slowly(self: Passwords, *args: Any, **more: Any) -> bool:
+    async def change_meanwhile(self: Passwords, *args: Any, **more: Any) -> bool:
         is_right = await matches(self, *args, **more)
         monkeypatch.undo()
         changes = ProfileChanges(password="another good one", current_password=PASSWORD)
-        await accounts.profiles.change(Visitor(found), changes)
+        await accounts.profiles.change(Principal(session), changes)
         return is_right
 
-    monkeypatch.setattr(Passwords, "matches", slowly)
+    monkeypatch.setattr(Passwords, "matches", change_meanwhile)
     with pytest.raises(WrongCredentialsError):
         await signing_in.login(Credentials(email="a@example.org", password=PASSWORD), here)
 
-    assert len(sessions_of(accounts, person_id)) == 1
+    assert len(sessions_of(accounts, user_id)) == 1
 
 
-async def test_a_password_that_is_replaced_while_a_session_begins_opens_nothing(
+async def test_a_password_that_is_replaced_during_sign_in_starts_no_session(
     accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signing_in, here = accounts.signing_in, Caller(address="10.0.0.1")
-    shown = await signing_in.register(NewAccount(email="a@example.org", password=PASSWORD), here)
-    found = await accounts.passes.of_session(shown)
-    assert found is not None
-    assert found.person is not None
-    make_room = signing_in._make_room
+    token = await signing_in.register(NewAccount(email="a@example.org", password=PASSWORD), here)
+    session = await accounts.passes.of_session(token)
+    assert session is not None
+    assert session.user is not None
+    end_oldest_sessions = signing_in._end_oldest_sessions
 
-    async def meanwhile(person: PersonRecord) -> None:
-        await make_room(person)
+    async def change_meanwhile(user: UserRecord) -> None:
+        await end_oldest_sessions(user)
         monkeypatch.undo()
         changes = ProfileChanges(password="another good one", current_password=PASSWORD)
-        await accounts.profiles.change(Visitor(found), changes)
+        await accounts.profiles.change(Principal(session), changes)
 
-    monkeypatch.setattr(signing_in, "_make_room", meanwhile)
+    monkeypatch.setattr(signing_in, "_end_oldest_sessions", change_meanwhile)
     with pytest.raises(WrongCredentialsError):
         await signing_in.login(Credentials(email="a@example.org", password=PASSWORD), here)
 
-    assert len(sessions_of(accounts, found.person.id)) == 1
+    assert len(sessions_of(accounts, session.user.id)) == 1
 
 
-def sessions_of(accounts: Accounts, person_id: str) -> tuple[SessionRecord, ...]:
-    return accounts._storage.call(sessions.list_sessions, person_id)
+def sessions_of(accounts: Accounts, user_id: str) -> tuple[SessionRecord, ...]:
+    return accounts._storage.call(sessions.list_sessions, user_id)
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
@@ -643,22 +661,22 @@ async def test_a_proxy_in_front_of_a_server_without_accounts_is_refused(
     accounts: Accounts, name: str
 ) -> None:
     accounts.is_on = False
-    gate = Authentication(_hello, accounts=accounts)
+    authentication = Authentication(_hello, accounts=accounts)
 
-    answer = await ask(gate, "/api/runs", **{name: "10.9.8.7"})
+    answer = await request(authentication, "/api/runs", **{name: "10.9.8.7"})
 
     assert answer.status_code == 403
     assert "--proxy ADDRESS" in answer.json()["error"]["message"]
-    assert (await ask(gate, "/api/runs")).text == "hello"
+    assert (await request(authentication, "/api/runs")).text == "hello"
 
 
-def test_cookies_of_others_do_not_hide_ours() -> None:
-    assert read_cookie('x={"a":1}; lab_session=ours; y=[1]', scheme="http") == "ours"
-    assert read_cookie("x=1", scheme="http") is None
+def test_foreign_cookies_do_not_hide_the_session_cookie() -> None:
+    assert read_session_cookie('x={"a":1}; lab_session=ours; y=[1]', scheme="http") == "ours"
+    assert read_session_cookie("x=1", scheme="http") is None
 
 
-def test_over_https_only_a_cookie_that_others_can_not_plant_counts() -> None:
+def test_over_https_only_the_cookie_with_the_host_prefix_counts() -> None:
     planted = "lab_session=planted"
 
-    assert read_cookie(planted, scheme="https") is None
-    assert read_cookie(f"{planted}; __Host-lab_session=ours", scheme="wss") == "ours"
+    assert read_session_cookie(planted, scheme="https") is None
+    assert read_session_cookie(f"{planted}; __Host-lab_session=ours", scheme="wss") == "ours"

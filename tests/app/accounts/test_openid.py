@@ -6,8 +6,8 @@ import httpx
 import pytest
 from joserfc.jwk import RSAKey
 
-from tests.app.accounts.people import PASSWORD, Someone, client, stranger
 from tests.app.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_running
+from tests.app.accounts.users import PASSWORD, ApiUser, client, client_at
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 
@@ -17,51 +17,53 @@ _SUBJECTS = count(1)
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[Provider]:
+def identity_provider() -> Iterator[Provider]:
     with provider_running() as provider:
         yield provider
 
 
 @pytest.fixture(scope="module")
-def lab(elsewhere: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+def lab(
+    identity_provider: Provider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LabServer]:
     settings = {
         "RL_LAB_AUTH": "on",
         "RL_LAB_BCRYPT_COST": "4",
-        "RL_LAB_OIDC_ISSUER": elsewhere.address,
+        "RL_LAB_OIDC_ISSUER": identity_provider.address,
         "RL_LAB_OIDC_ID": CLIENT_ID,
         "RL_LAB_OIDC_SECRET": CLIENT_SECRET,
         "RL_LAB_OIDC_NAME": "University",
         "RL_LAB_GITHUB_ID": CLIENT_ID,
         "RL_LAB_GITHUB_SECRET": CLIENT_SECRET,
-        "RL_LAB_GITHUB_URL": elsewhere.address,
+        "RL_LAB_GITHUB_URL": identity_provider.address,
     }
     with LabServer(tmp_path_factory.mktemp("openid"), free_port(), **settings) as server:
-        Someone(server, "root@example.org").register()
+        ApiUser(server, "root@example.org").register()
         yield server
 
 
 @pytest.fixture(autouse=True)
-def _somebody_new(elsewhere: Provider) -> None:
+def _new_user(identity_provider: Provider) -> None:
     number = next(_SUBJECTS)
-    elsewhere.person = {
+    identity_provider.user = {
         "sub": f"person-{number}",
         "email": f"elsewhere{number}@example.org",
         "email_verified": True,
         "name": "Emmy Noether",
     }
-    elsewhere.lies = {}
-    elsewhere.signs_with = elsewhere.key
+    identity_provider.wrong_claims = {}
+    identity_provider.signs_with = identity_provider.key
 
 
 def sign_in(browser: httpx.Client, provider: str = "oidc") -> httpx.Response:
-    return browser.get(way_back(browser, provider))
+    return browser.get(callback_url(browser, provider))
 
 
-def way_back(browser: httpx.Client, provider: str = "oidc") -> str:
-    """Go to the provider, and return where it sends the browser."""
-    left = browser.get(f"/auth/{provider}?next=/runs")
-    assert left.status_code == 303, left.text
-    return str(httpx.get(left.headers["location"]).headers["location"])
+def callback_url(browser: httpx.Client, provider: str = "oidc") -> str:
+    """Sign in at the provider; return the address to which it redirects the browser."""
+    redirect = browser.get(f"/auth/{provider}?next=/runs")
+    assert redirect.status_code == 303, redirect.text
+    return str(httpx.get(redirect.headers["location"]).headers["location"])
 
 
 def me(browser: httpx.Client) -> dict[str, Any]:
@@ -78,19 +80,19 @@ def test_the_login_page_offers_the_providers(lab: LabServer) -> None:
 
 
 @pytest.mark.parametrize("provider", ["oidc", "github"])
-def test_somebody_new_gets_an_account_and_is_recognised_again(
-    lab: LabServer, elsewhere: Provider, provider: str
+def test_a_new_user_gets_an_account_and_is_recognised_again(
+    lab: LabServer, identity_provider: Provider, provider: str
 ) -> None:
     browser = client(lab.url)
     answer = sign_in(browser, provider)
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/runs")
-    found = me(browser)
-    assert (found["email"], found["name"]) == (elsewhere.person["email"], "Emmy Noether")
-    assert (found["has_password"], found["providers"]) == (False, [provider])
-    again = client(lab.url)
-    assert sign_in(again, provider).status_code == 303
-    assert me(again)["id"] == found["id"]
+    account = me(browser)
+    assert (account["email"], account["name"]) == (identity_provider.user["email"], "Emmy Noether")
+    assert (account["has_password"], account["providers"]) == (False, [provider])
+    second_browser = client(lab.url)
+    assert sign_in(second_browser, provider).status_code == 303
+    assert me(second_browser)["id"] == account["id"]
 
 
 def test_signing_in_again_while_signed_in_ends_the_old_session(lab: LabServer) -> None:
@@ -106,8 +108,10 @@ def test_signing_in_again_while_signed_in_ends_the_old_session(lab: LabServer) -
     assert client(lab.url, cookies={"lab_session": old}).get("/api/me").status_code == 401
 
 
-def test_who_registers_meanwhile_has_the_address(lab: LabServer, elsewhere: Provider) -> None:
-    root = Someone(lab, "root@example.org")
+def test_an_address_registered_during_the_sign_in_is_taken(
+    lab: LabServer, identity_provider: Provider
+) -> None:
+    root = ApiUser(lab, "root@example.org")
     root.login()
     codes = []
     root.api.patch("/admin/lab", json={"registration": "invite"})
@@ -116,7 +120,7 @@ def test_who_registers_meanwhile_has_the_address(lab: LabServer, elsewhere: Prov
             codes.append(root.api.post("/admin/invitations", json={}).json()["code"])
         browser = client(lab.url)
         sign_in(browser)
-        Someone(lab, elsewhere.person["email"]).register(invitation=codes[0])
+        ApiUser(lab, identity_provider.user["email"]).register(invitation=codes[0])
 
         answer = browser.post("/auth/finish", data={"code": codes[1]})
     finally:
@@ -126,15 +130,15 @@ def test_who_registers_meanwhile_has_the_address(lab: LabServer, elsewhere: Prov
     assert "There is an account with this address" in answer.text
 
 
-def test_an_account_with_the_same_address_is_connected_by_its_password_alone(
-    lab: LabServer, elsewhere: Provider
+def test_connecting_an_account_with_the_same_address_requires_its_password(
+    lab: LabServer, identity_provider: Provider
 ) -> None:
-    owner = Someone(lab, elsewhere.person["email"]).register()
+    owner = ApiUser(lab, identity_provider.user["email"]).register()
     browser = client(lab.url)
 
-    asked = sign_in(browser)
-    assert asked.status_code == 200
-    assert f"Password of {owner.email} here" in asked.text
+    page = sign_in(browser)
+    assert page.status_code == 200
+    assert f"Password of {owner.email} on this server" in page.text
     assert browser.get("/api/me").status_code == 401
     wrong = browser.post("/auth/finish", data={"password": "not this one"})
     assert wrong.status_code == 401
@@ -143,41 +147,39 @@ def test_an_account_with_the_same_address_is_connected_by_its_password_alone(
 
     assert right.status_code == 303
     assert me(browser)["id"] == owner.me["id"]
-    again = client(lab.url)
-    assert sign_in(again).status_code == 303
-    assert me(again)["id"] == owner.me["id"]
+    second_browser = client(lab.url)
+    assert sign_in(second_browser).status_code == 303
+    assert me(second_browser)["id"] == owner.me["id"]
 
 
-def test_who_is_signed_in_connects_an_account_by_password_whatever_its_address(
-    lab: LabServer, elsewhere: Provider
+def test_a_signed_in_user_connects_an_account_with_any_address_by_password(
+    lab: LabServer, identity_provider: Provider
 ) -> None:
-    owner = Someone(lab, "connects@example.org").register()
+    owner = ApiUser(lab, "connects@example.org").register()
     browser = client(lab.url, cookies=owner.api.cookies)
-    elsewhere.person["email_verified"] = False
+    identity_provider.user["email_verified"] = False
 
     assert "Password of connects@example.org" in sign_in(browser).text
     assert browser.post("/auth/finish", data={"password": PASSWORD}).status_code == 303
 
-    again = client(lab.url)
-    assert sign_in(again).status_code == 303
-    assert me(again)["email"] == "connects@example.org"
+    second_browser = client(lab.url)
+    assert sign_in(second_browser).status_code == 303
+    assert me(second_browser)["email"] == "connects@example.org"
 
 
-def test_an_address_that_nobody_confirmed_proves_nothing(
-    lab: LabServer, elsewhere: Provider
-) -> None:
-    elsewhere.person["email_verified"] = False
+def test_an_unverified_address_is_refused(lab: LabServer, identity_provider: Provider) -> None:
+    identity_provider.user["email_verified"] = False
     browser = client(lab.url)
 
     answer = sign_in(browser)
 
     assert answer.status_code == 403
-    assert "was not confirmed" in answer.text
+    assert "is not verified" in answer.text
     assert browser.get("/api/me").status_code == 401
 
 
 @pytest.mark.parametrize(
-    "lies",
+    "wrong_claims",
     [
         {"nonce": "another"},
         {"aud": "another"},
@@ -186,80 +188,86 @@ def test_an_address_that_nobody_confirmed_proves_nothing(
         {"sub": None},
     ],
 )
-def test_a_token_that_was_made_for_something_else_is_refused(
-    lab: LabServer, elsewhere: Provider, lies: dict[str, Any]
+def test_an_id_token_with_wrong_claims_is_refused(
+    lab: LabServer, identity_provider: Provider, wrong_claims: dict[str, Any]
 ) -> None:
-    elsewhere.lies = lies
+    identity_provider.wrong_claims = wrong_claims
     browser = client(lab.url)
 
     answer = sign_in(browser)
 
     assert answer.status_code == 502
-    assert "did not prove who you are" in answer.text
+    assert "could not verify your identity" in answer.text
     assert browser.get("/api/me").status_code == 401
 
 
-def test_a_token_that_somebody_else_signed_is_refused(lab: LabServer, elsewhere: Provider) -> None:
-    elsewhere.signs_with = RSAKey.generate_key(2048, {"kid": "one"})
+def test_an_id_token_signed_with_another_key_is_refused(
+    lab: LabServer, identity_provider: Provider
+) -> None:
+    identity_provider.signs_with = RSAKey.generate_key(2048, {"kid": "one"})
 
     assert sign_in(client(lab.url)).status_code == 502
 
 
-def test_a_way_back_works_once_and_in_the_browser_that_left(lab: LabServer) -> None:
-    left, other = client(lab.url), client(lab.url)
-    address = way_back(left)
+def test_a_callback_works_once_and_only_in_the_browser_that_started_the_sign_in(
+    lab: LabServer,
+) -> None:
+    browser, other = client(lab.url), client(lab.url)
+    address = callback_url(browser)
 
-    kept = dict(left.cookies)
+    cookies = dict(browser.cookies)
 
     assert other.get(address).status_code == 400
-    assert left.get(address).status_code == 303
-    assert "lab_elsewhere" not in left.cookies
-    assert client(lab.url, cookies=kept).get(address).status_code == 400  # a copy of the cookie
-    way_back(left)
-    assert left.get(address).status_code == 400
-    assert left.get("/auth/oidc/callback?code=x&state=forged").status_code == 400
+    assert browser.get(address).status_code == 303
+    assert "lab_elsewhere" not in browser.cookies
+    assert client(lab.url, cookies=cookies).get(address).status_code == 400  # a copy of the cookie
+    callback_url(browser)
+    assert browser.get(address).status_code == 400
+    assert browser.get("/auth/oidc/callback?code=x&state=forged").status_code == 400
 
 
-def test_a_cookie_that_nobody_here_made_proves_nothing(lab: LabServer) -> None:
-    left = client(lab.url)
-    address = way_back(left)
-    kept = left.cookies["lab_elsewhere"]
-    changed = kept[:40] + ("A" if kept[40] != "A" else "B") + kept[41:]
+def test_a_forged_sign_in_cookie_is_refused(lab: LabServer) -> None:
+    browser = client(lab.url)
+    address = callback_url(browser)
+    cookie = browser.cookies["lab_elsewhere"]
+    changed = cookie[:40] + ("A" if cookie[40] != "A" else "B") + cookie[41:]
 
     for forged in (changed, "", "x", "é"):
         headers = {"Cookie": f"lab_elsewhere={forged}".encode()}
         assert httpx.get(address, headers=headers).status_code == 400
         finish = httpx.post(f"{lab.url}/auth/finish", data={"password": "x"}, headers=headers)
         assert finish.status_code == 400
-    # What was begun is not what was proven.
-    finish = left.post("/auth/finish", data={"code": "x"})
+    # A sign-in that has only begun proves nothing.
+    finish = browser.post("/auth/finish", data={"code": "x"})
     assert finish.status_code == 400
 
 
-def test_a_way_back_belongs_to_the_provider_that_was_left_for(lab: LabServer) -> None:
-    left = client(lab.url)
-    address = way_back(left, "oidc")
+def test_a_callback_is_valid_only_for_the_provider_of_its_sign_in(lab: LabServer) -> None:
+    browser = client(lab.url)
+    address = callback_url(browser, "oidc")
 
-    assert left.get(address.replace("/auth/oidc/", "/auth/github/")).status_code == 400
+    assert browser.get(address.replace("/auth/oidc/", "/auth/github/")).status_code == 400
 
 
-def test_strangers_do_not_push_out_who_is_on_their_way(lab: LabServer) -> None:
-    left = client(lab.url)
-    address = way_back(left)
+def test_many_sign_ins_of_other_clients_do_not_cancel_one_in_progress(lab: LabServer) -> None:
+    browser = client(lab.url)
+    address = callback_url(browser)
     for number in range(1, 6):
-        with stranger(lab.url, f"127.0.50.{number}") as crowd:
+        with client_at(lab.url, f"127.0.50.{number}") as other:
             for _ in range(210):
-                assert crowd.get("/auth/oidc").status_code == 303
+                assert other.get("/auth/oidc").status_code == 303
 
-    assert left.get(address).status_code == 303
+    assert browser.get(address).status_code == 303
 
 
-def test_a_failed_sign_in_elsewhere_is_written(lab: LabServer, elsewhere: Provider) -> None:
-    elsewhere.lies = {"nonce": "another"}
-    browser = stranger(lab.url, "127.0.78.1")
+def test_a_failed_sign_in_at_a_provider_is_logged(
+    lab: LabServer, identity_provider: Provider
+) -> None:
+    identity_provider.wrong_claims = {"nonce": "another"}
+    browser = client_at(lab.url, "127.0.78.1")
     sign_in(browser)
     browser.get("/auth/oidc/callback?code=x&state=forged")
-    root = Someone(lab, "root@example.org")
+    root = ApiUser(lab, "root@example.org")
     root.login()
 
     entries = root.api.get("/admin/audit?limit=10").json()["items"]
@@ -271,12 +279,12 @@ def test_a_failed_sign_in_elsewhere_is_written(lab: LabServer, elsewhere: Provid
     ]
 
 
-def test_a_code_of_another_sign_in_is_refused_by_its_proof_key(
-    lab: LabServer, elsewhere: Provider
+def test_an_authorization_code_of_another_sign_in_is_refused_by_its_proof_key(
+    lab: LabServer, identity_provider: Provider
 ) -> None:
     victim, attacker = client(lab.url), client(lab.url)
-    stolen = httpx.URL(way_back(victim)).params["code"]
-    own = httpx.URL(way_back(attacker))
+    stolen = httpx.URL(callback_url(victim)).params["code"]
+    own = httpx.URL(callback_url(attacker))
 
     answer = attacker.get(str(own.copy_set_param("code", stolen)))
 
@@ -284,41 +292,41 @@ def test_a_code_of_another_sign_in_is_refused_by_its_proof_key(
     assert attacker.get("/api/me").status_code == 401
 
 
-def test_new_accounts_need_an_invitation_where_others_do(
-    lab: LabServer, elsewhere: Provider
+def test_new_accounts_need_an_invitation_where_registration_requires_one(
+    lab: LabServer, identity_provider: Provider
 ) -> None:
-    root = Someone(lab, "root@example.org")
+    root = ApiUser(lab, "root@example.org")
     root.login()
     root.api.patch("/admin/lab", json={"registration": "invite"})
     try:
         invitation = root.api.post("/admin/invitations", json={"role": "viewer"}).json()
         browser = client(lab.url)
-        asked = sign_in(browser)
-        assert "Invitation or set-up code" in asked.text
+        page = sign_in(browser)
+        assert "Invitation or set-up code" in page.text
         assert browser.post("/auth/finish", data={"code": "wrong"}).status_code == 403
-        came_in = browser.post("/auth/finish", data={"code": invitation["code"]})
+        finished = browser.post("/auth/finish", data={"code": invitation["code"]})
     finally:
         root.api.patch("/admin/lab", json={"registration": "open"})
 
-    assert came_in.status_code == 303
+    assert finished.status_code == 303
     assert me(browser)["role"] == "viewer"
 
 
-def test_a_blocked_person_does_not_come_in_by_another_door(lab: LabServer) -> None:
+def test_a_blocked_user_cannot_sign_in_through_a_provider(lab: LabServer) -> None:
     browser = client(lab.url)
     sign_in(browser)
-    root = Someone(lab, "root@example.org")
+    root = ApiUser(lab, "root@example.org")
     root.login()
     root.api.patch(f"/admin/people/{me(browser)['id']}", json={"blocked": True})
 
-    again = client(lab.url)
+    second_browser = client(lab.url)
 
-    assert sign_in(again).status_code == 403
-    assert again.get("/api/me").status_code == 401
+    assert sign_in(second_browser).status_code == 403
+    assert second_browser.get("/api/me").status_code == 401
 
 
-def test_a_provider_that_nobody_set_up_is_named(lab: LabServer) -> None:
+def test_an_unconfigured_provider_is_not_found(lab: LabServer) -> None:
     answer = client(lab.url).get("/auth/facebook")
 
     assert answer.status_code == 404
-    assert "Nobody signs in with" in answer.text
+    assert "This server has no sign-in with" in answer.text

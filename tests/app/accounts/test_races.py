@@ -1,4 +1,4 @@
-"""Two who want the same thing at the same moment."""
+"""Concurrent requests for the same code, invitation or address."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,14 +8,14 @@ import pytest
 
 from app.accounts.auth.sign_in import Caller
 from app.accounts.errors import AccessError, NotResettableError, TakenError
+from app.accounts.principals import Principal
 from app.accounts.requests import LabChanges, NewAccount, NewInvitation, NewPassword
 from app.accounts.users.accounts import Accounts
-from app.accounts.visitors import Visitor
 from app.core.settings import Settings
 from app.core.storage_thread import StorageThread
 from storage.database.database import open_database
 from storage.records.accounts import Registration, Role
-from tests.app.accounts.people import PASSWORD
+from tests.app.accounts.users import PASSWORD
 
 HERE = Caller(address="10.0.0.1")
 
@@ -37,15 +37,15 @@ async def lab(tmp_path: Path) -> AsyncIterator[Callable[..., Accounts]]:
 
 
 async def register(accounts: Accounts, email: str, **codes: str | None) -> str:
-    wanted = NewAccount(email=email, password=PASSWORD, **codes)
-    return await accounts.signing_in.register(wanted, HERE)
+    new_account = NewAccount(email=email, password=PASSWORD, **codes)
+    return await accounts.signing_in.register(new_account, HERE)
 
 
-async def first(accounts: Accounts) -> Visitor:
-    shown = await register(accounts, "root@example.org", setup_code=accounts.signing_in.setup_code)
-    found = await accounts.passes.of_session(shown)
-    assert found is not None
-    return Visitor(found)
+async def first_administrator(accounts: Accounts) -> Principal:
+    token = await register(accounts, "root@example.org", setup_code=accounts.signing_in.setup_code)
+    session = await accounts.passes.of_session(token)
+    assert session is not None
+    return Principal(session)
 
 
 def refusals(ends: list[str | BaseException]) -> list[BaseException]:
@@ -62,12 +62,12 @@ async def test_one_setup_code_makes_one_administrator(lab: Callable[..., Account
     )
 
     assert len(refusals(ends)) == 4
-    assert [person.role for person in accounts.directory.everybody] == [Role.ADMIN]
+    assert [user.role for user in accounts.directory.all_users] == [Role.ADMIN]
 
 
-async def test_one_invitation_lets_one_person_in(lab: Callable[..., Accounts]) -> None:
+async def test_one_invitation_makes_one_account(lab: Callable[..., Accounts]) -> None:
     accounts = lab(host="0.0.0.0")
-    root = await first(accounts)
+    root = await first_administrator(accounts)
     _, code = await accounts.administration.invite(root, NewInvitation())
 
     ends = await asyncio.gather(
@@ -76,12 +76,12 @@ async def test_one_invitation_lets_one_person_in(lab: Callable[..., Accounts]) -
     )
 
     assert all(isinstance(end, AccessError) for end in refusals(ends))
-    assert len(accounts.directory.everybody) == 2
+    assert len(accounts.directory.all_users) == 2
 
 
 async def test_one_address_gets_one_account(lab: Callable[..., Accounts]) -> None:
     accounts = lab(auth="on")
-    root = await first(accounts)
+    root = await first_administrator(accounts)
     await accounts.administration.change_lab(root, LabChanges(registration=Registration.OPEN))
 
     addresses = ("ada@example.org", "ADA@example.org", " Ada@Example.ORG ")
@@ -90,17 +90,17 @@ async def test_one_address_gets_one_account(lab: Callable[..., Accounts]) -> Non
     )
 
     assert [type(end) for end in refusals(ends)] == [TakenError, TakenError]
-    assert len(accounts.directory.everybody) == 2
+    assert len(accounts.directory.all_users) == 2
 
 
 async def test_one_code_sets_one_password(lab: Callable[..., Accounts]) -> None:
     accounts = lab(auth="on")
-    root = await first(accounts)
+    root = await first_administrator(accounts)
     _, code = await accounts.resets.make(root, root.me.id)
-    wishes = [NewPassword(code=code, password=f"password number {n}") for n in range(5)]
+    requests = [NewPassword(code=code, password=f"password number {n}") for n in range(5)]
 
     ends = await asyncio.gather(
-        *(accounts.resets.use(wish, HERE) for wish in wishes), return_exceptions=True
+        *(accounts.resets.use(request, HERE) for request in requests), return_exceptions=True
     )
 
     refused = refusals(ends)

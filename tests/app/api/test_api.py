@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.lab_server import CALM, LabServer, wait_until
+from tests.lab_server import SLEEPING_REWARD, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -20,13 +20,13 @@ SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 LONG = {
     "total_timesteps": 5_000_000,
     "hyperparameters": SMALL,
-    "reward_code": CALM.format(seconds=0.001),
+    "reward_code": SLEEPING_REWARD.format(seconds=0.001),
 }
 
 
 @pytest.fixture(scope="module")
 def finished(server: LabServer) -> dict[str, Any]:
-    """A run that other tests only read."""
+    """A finished run that tests only read."""
     return server.train(
         total_timesteps=4_000, hyperparameters=SMALL, seed=3, name="The finished one"
     )
@@ -37,7 +37,7 @@ def error_of(answer: httpx.Response) -> dict[str, Any]:
     return error
 
 
-def test_health_tells_how_the_server_is(server: LabServer) -> None:
+def test_health_describes_the_state_of_the_server(server: LabServer) -> None:
     health = server.api.get("/health").json()
 
     assert health["status"] == "ok"
@@ -46,7 +46,7 @@ def test_health_tells_how_the_server_is(server: LabServer) -> None:
     assert health["uptime_s"] >= 0
 
 
-def test_environments_carry_what_the_contract_names(server: LabServer) -> None:
+def test_environments_have_the_fields_of_the_contract(server: LabServer) -> None:
     items = server.api.get("/environments").json()["items"]
 
     walker = next(item for item in items if item["id"] == "BipedalWalker-v3")
@@ -57,16 +57,16 @@ def test_environments_carry_what_the_contract_names(server: LabServer) -> None:
     assert walker["installed"] is True
 
 
-def test_one_environment_and_its_picture(server: LabServer) -> None:
+def test_an_environment_has_a_preview_image(server: LabServer) -> None:
     spec = server.api.get("/environments/CartPole-v1").json()
-    picture = server.api.get(spec["preview_url"].removeprefix("/api"))
+    image = server.api.get(spec["preview_url"].removeprefix("/api"))
 
     assert spec["solved_threshold"] == 475
-    assert picture.headers["content-type"] == "image/png"
-    assert Image.open(io.BytesIO(picture.content)).size == (600, 400)
+    assert image.headers["content-type"] == "image/png"
+    assert Image.open(io.BytesIO(image.content)).size == (600, 400)
 
 
-def test_an_old_environment_answers_with_its_successor(server: LabServer) -> None:
+def test_an_old_environment_id_returns_its_successor(server: LabServer) -> None:
     assert server.api.get("/environments/LunarLander-v2").json()["id"] == "LunarLander-v3"
 
 
@@ -86,7 +86,7 @@ def test_algorithms_explain_every_hyperparameter(server: LabServer) -> None:
         assert parameter["description"]
 
 
-def test_a_finished_run_has_all_that_it_promised(
+def test_a_finished_run_has_its_results_and_files(
     server: LabServer, finished: dict[str, Any]
 ) -> None:
     assert finished["status"] == "completed"
@@ -101,7 +101,7 @@ def test_a_finished_run_has_all_that_it_promised(
     assert server.messages(finished["id"])[-1].startswith("Training complete")
 
 
-def test_the_downloaded_model_is_read_by_plain_ppo(
+def test_the_downloaded_model_can_be_loaded_by_stable_baselines3(
     server: LabServer, finished: dict[str, Any]
 ) -> None:
     answer = server.api.get(f"/runs/{finished['id']}/artifacts/model.zip")
@@ -115,7 +115,7 @@ def test_the_downloaded_model_is_read_by_plain_ppo(
     "name",
     ["../lab.db", "..%2Flab.db", "%2e%2e/lab.db", "worker.log", "nope", "%00", "/etc/passwd"],
 )
-def test_only_listed_names_are_files(
+def test_only_listed_artifacts_can_be_downloaded(
     server: LabServer, finished: dict[str, Any], name: str
 ) -> None:
     answer = server.api.get(f"/runs/{finished['id']}/artifacts/{name}")
@@ -124,7 +124,7 @@ def test_only_listed_names_are_files(
     assert error_of(answer)["code"] == "not_found"
 
 
-def test_metrics_are_numbered_and_can_be_cut_down(
+def test_metrics_are_numbered_and_can_be_reduced(
     server: LabServer, finished: dict[str, Any]
 ) -> None:
     path = f"/runs/{finished['id']}/metrics"
@@ -135,12 +135,15 @@ def test_metrics_are_numbered_and_can_be_cut_down(
 
     assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
     assert tail == lines[-3:]
-    assert len(few) == 5
+    rewards = [line for line in lines if "reward" in line]
+    assert 2 <= len(few) <= 5
+    assert [few[0]["n"], few[-1]["n"]] == [rewards[0]["n"], rewards[-1]["n"]]
+    assert max(line["reward"] for line in few) == max(line["reward"] for line in rewards)
     assert named
     assert all(set(line) == {"n", "t", "timesteps", "loss"} for line in named)
 
 
-def test_the_event_log_comes_newest_first_and_in_pages(
+def test_the_event_log_is_sorted_newest_first_and_paged(
     server: LabServer, finished: dict[str, Any]
 ) -> None:
     path = f"/runs/{finished['id']}/events"
@@ -155,9 +158,9 @@ def test_the_event_log_comes_newest_first_and_in_pages(
 
 
 def test_lists_filter_sort_and_page(server: LabServer, finished: dict[str, Any]) -> None:
-    found = server.api.get("/runs", params={"q": "finished one", "status": "completed"}).json()
+    listed = server.api.get("/runs", params={"q": "finished one", "status": "completed"}).json()
 
-    assert finished["id"] in [run["id"] for run in found["items"]]
+    assert finished["id"] in [run["id"] for run in listed["items"]]
     for params in ({"limit": 0}, {"limit": 501}, {"sort": "colour"}, {"cursor": "x"}, {"no": 1}):
         answer = server.api.get("/runs", params=params)
         assert answer.status_code == 422, params
@@ -189,13 +192,13 @@ def test_a_run_is_created_then_started_then_stopped_with_its_model(server: LabSe
 
     assert 0 < stopped["progress"] < 1
     assert "model.zip" in {artifact["name"] for artifact in stopped["artifacts"]}
-    for again in ("start", "stop"):
-        answer = server.api.post(f"{path}/{again}")
+    for verb in ("start", "stop"):
+        answer = server.api.post(f"{path}/{verb}")
         assert answer.status_code == 409
         assert "is stopped" in error_of(answer)["message"]
 
 
-def test_a_run_that_never_began_can_be_stopped(server: LabServer) -> None:
+def test_a_run_that_never_started_can_be_stopped(server: LabServer) -> None:
     run = server.create()
 
     stopped = server.api.post(f"/runs/{run['id']}/stop").json()
@@ -226,7 +229,7 @@ def test_a_deleted_run_is_gone_at_once_and_its_files_later(server: LabServer) ->
     wait_until(lambda: not (server.folder / ".trash" / run["id"]).exists(), within=20)
 
 
-def test_an_old_id_is_mapped_with_an_event(server: LabServer) -> None:
+def test_an_old_environment_id_is_mapped_with_an_event(server: LabServer) -> None:
     run = server.create(env_id="LunarLander-v2")
 
     assert run["env_id"] == "LunarLander-v3"
@@ -249,7 +252,7 @@ def test_an_old_id_is_mapped_with_an_event(server: LabServer) -> None:
         (" " * (2 << 20), 413, None),
     ],
 )  # fmt: skip
-def test_bad_input_leaves_nothing_behind(
+def test_invalid_input_leaves_nothing_behind(
     server: LabServer, body: str, status: int, field: str | None
 ) -> None:
     def count() -> tuple[int, int]:
@@ -265,27 +268,27 @@ def test_bad_input_leaves_nothing_behind(
     assert count() == before
 
 
-def test_a_body_that_never_says_how_long_it_is_is_measured(server: LabServer) -> None:
-    def endless() -> Iterator[bytes]:
+def test_the_size_of_a_body_without_a_declared_length_is_limited(server: LabServer) -> None:
+    def chunks() -> Iterator[bytes]:
         for _ in range(40):
             yield b" " * (1 << 16)
 
     headers = {"content-type": "application/json"}
-    answer = server.api.post("/runs", content=endless(), headers=headers)
+    answer = server.api.post("/runs", content=chunks(), headers=headers)
 
     assert answer.status_code == 413
     assert error_of(answer)["code"] == "too_large"
 
 
 @pytest.mark.parametrize("cursor", ["x", "YWJ8eHl6", "YQ==", "%00", "w6k="])
-def test_a_cursor_from_nowhere_is_no_accident_of_the_server(server: LabServer, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(server: LabServer, cursor: str) -> None:
     answer = server.api.get("/runs", params={"cursor": cursor})
 
     assert answer.status_code == 422
     assert error_of(answer)["field"] == "cursor"
 
 
-def test_a_budget_is_left_alone_when_the_name_is_refused(server: LabServer) -> None:
+def test_a_budget_is_unchanged_when_the_name_is_refused(server: LabServer) -> None:
     run = server.create()
 
     refused = server.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 9, "name": " "})
@@ -294,7 +297,7 @@ def test_a_budget_is_left_alone_when_the_name_is_refused(server: LabServer) -> N
     assert server.get(run["id"])["config"]["total_timesteps"] == 2_000
 
 
-def test_a_run_stopped_in_the_moment_it_starts_ends_and_leaves_its_place(
+def test_a_run_stopped_while_it_starts_ends_and_frees_its_worker(
     server: LabServer,
 ) -> None:
     for _ in range(3):
@@ -306,7 +309,7 @@ def test_a_run_stopped_in_the_moment_it_starts_ends_and_leaves_its_place(
     assert server.train(total_timesteps=300)["status"] == "completed"
 
 
-def test_unknown_addresses_and_methods_have_the_same_shape(server: LabServer) -> None:
+def test_errors_of_unknown_paths_and_methods_have_the_same_shape(server: LabServer) -> None:
     assert error_of(server.api.get("/nothing"))["code"] == "not_found"
     assert error_of(server.api.get("/runs/nothing"))["message"] == "There is no run 'nothing'."
     assert error_of(server.api.put("/runs"))["code"] == "method_not_allowed"
@@ -332,7 +335,9 @@ def test_the_stream_of_all_lines_misses_none(server: LabServer) -> None:
     assert events[-1]["event"] == "end"
 
 
-def test_a_stream_goes_on_where_it_was_lost(server: LabServer, finished: dict[str, Any]) -> None:
+def test_a_stream_resumes_where_it_was_interrupted(
+    server: LabServer, finished: dict[str, Any]
+) -> None:
     path = f"/runs/{finished['id']}/stream?all=1"
     total = len(server.api.get(f"/runs/{finished['id']}/metrics").json()["items"])
 
@@ -343,7 +348,7 @@ def test_a_stream_goes_on_where_it_was_lost(server: LabServer, finished: dict[st
     assert metrics[0]["id"] == str(total)
 
 
-def test_a_plain_stream_skips_to_the_newest_line(
+def test_a_stream_without_options_skips_to_the_newest_line(
     server: LabServer, finished: dict[str, Any]
 ) -> None:
     total = len(server.api.get(f"/runs/{finished['id']}/metrics").json()["items"])
@@ -356,7 +361,9 @@ def test_a_plain_stream_skips_to_the_newest_line(
     assert line["skipped"] == total - 1
 
 
-def test_a_stream_beyond_the_file_is_told_so(server: LabServer, finished: dict[str, Any]) -> None:
+def test_a_position_beyond_the_file_is_answered_with_truncated(
+    server: LabServer, finished: dict[str, Any]
+) -> None:
     total = len(server.api.get(f"/runs/{finished['id']}/metrics").json()["items"])
 
     with server.stream(f"/runs/{finished['id']}/stream?after={total + 50}") as stream:
@@ -366,7 +373,7 @@ def test_a_stream_beyond_the_file_is_told_so(server: LabServer, finished: dict[s
     assert json.loads(first["data"]) == {"n": total}
 
 
-def test_the_event_log_can_be_followed(server: LabServer, finished: dict[str, Any]) -> None:
+def test_the_event_log_can_be_streamed(server: LabServer, finished: dict[str, Any]) -> None:
     with server.stream(f"/runs/{finished['id']}/events/stream") as stream:
         *events, end = list(stream)
 
@@ -384,7 +391,7 @@ def read_frame(data: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(data[4 : 4 + length]), data[4 + length :]
 
 
-def test_live_frames_come_while_somebody_looks_and_thanks(server: LabServer) -> None:
+def test_live_frames_are_sent_while_a_client_acknowledges_them(server: LabServer) -> None:
     run = server.create(**LONG, start=True)
     address = f"{server.url.replace('http', 'ws')}/api/runs/{run['id']}/frames"
 
@@ -405,11 +412,11 @@ def test_live_frames_come_while_somebody_looks_and_thanks(server: LabServer) -> 
     assert [h["seq"] for h in headers] == sorted({h["seq"] for h in headers})
     assert Image.open(io.BytesIO(frames[0][1])).format == "JPEG"
     assert still.headers["content-type"] == "image/jpeg"
-    # The last picture stays for whoever comes after the end.
+    # The last frame stays available after the end.
     assert server.api.get(f"/runs/{run['id']}/frame.jpg").status_code == 200
 
 
-def test_a_viewer_who_never_thanks_gets_two_pictures(server: LabServer) -> None:
+def test_a_client_that_never_acknowledges_gets_two_frames(server: LabServer) -> None:
     run = server.create(**LONG, start=True)
     address = f"{server.url.replace('http', 'ws')}/api/runs/{run['id']}/frames"
 
@@ -424,7 +431,7 @@ def test_a_viewer_who_never_thanks_gets_two_pictures(server: LabServer) -> None:
     server.wait_for(run["id"], "stopped")
 
 
-def test_nothing_is_drawn_while_nobody_looks(server: LabServer) -> None:
+def test_nothing_is_rendered_without_a_subscriber(server: LabServer) -> None:
     run = server.create(**LONG, start=True)
     server.wait_for_steps(run["id"], 600)
 
@@ -433,14 +440,14 @@ def test_nothing_is_drawn_while_nobody_looks(server: LabServer) -> None:
     server.wait_for(run["id"], "stopped")
 
 
-def test_frames_are_not_for_other_sites(server: LabServer, finished: dict[str, Any]) -> None:
+def test_frames_are_refused_to_other_origins(server: LabServer, finished: dict[str, Any]) -> None:
     address = f"{server.url.replace('http', 'ws')}/api/runs/{finished['id']}/frames"
 
     with pytest.raises(InvalidStatus, match="403"):
         connect(address, origin="http://evil.example")
 
 
-def test_openapi_and_its_documentation_need_nobody_else(server: LabServer) -> None:
+def test_openapi_and_its_documentation_need_no_other_server(server: LabServer) -> None:
     schema = server.api.get("/openapi.json").json()
     page = server.api.get("/docs").text
 
@@ -451,15 +458,15 @@ def test_openapi_and_its_documentation_need_nobody_else(server: LabServer) -> No
     assert httpx.get(f"{server.url}/assets/swagger-ui-bundle.js").status_code == 200
 
 
-def test_timesteps_of_a_running_run_are_fresh(server: LabServer) -> None:
+def test_timesteps_of_a_running_run_are_up_to_date(server: LabServer) -> None:
     run = server.create(**LONG, start=True)
     server.wait_for_steps(run["id"], 1)
 
-    seen = set()
+    timesteps = set()
     for _ in range(6):
-        seen.add(server.get(run["id"])["timesteps"])
+        timesteps.add(server.get(run["id"])["timesteps"])
         time.sleep(0.6)
     server.api.post(f"/runs/{run['id']}/stop")
     server.wait_for(run["id"], "stopped")
 
-    assert len(seen) >= 3
+    assert len(timesteps) >= 3

@@ -1,4 +1,4 @@
-"""Corners of the API's contract that clients meet by accident."""
+"""Details of the API's contract that clients meet by accident."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def run(server: LabServer) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
 @pytest.mark.parametrize("address", ["/runs", "/previews", "/reward/check"])
-def test_a_body_that_is_not_sent_as_json_is_told_so(
+def test_a_body_that_is_not_sent_as_json_is_refused(
     server: LabServer, address: str, kind: str
 ) -> None:
     body = '{"env_id": "CartPole-v1", "algorithm": "PPO", "code": ""}'
@@ -39,9 +39,7 @@ def test_an_evaluation_needs_no_body(server: LabServer, run: dict[str, Any]) -> 
     assert answer.json()["episodes"] == 5
 
 
-def test_a_checkpoint_may_be_named_as_the_list_of_files_has_it(
-    server: LabServer, run: dict[str, Any]
-) -> None:
+def test_a_checkpoint_may_be_given_by_its_file_name(server: LabServer, run: dict[str, Any]) -> None:
     names = [one["name"] for one in server.api.get(f"/runs/{run['id']}/artifacts").json()["items"]]
     name = next(name for name in names if name.startswith("checkpoint-"))
     address = f"/runs/{run['id']}/evaluations"
@@ -53,29 +51,27 @@ def test_a_checkpoint_may_be_named_as_the_list_of_files_has_it(
 
 
 @pytest.mark.parametrize("address", ["/environments", "/algorithms", "/runs/{run}/artifacts"])
-def test_short_lists_come_in_parts_if_asked_for(
-    server: LabServer, run: dict[str, Any], address: str
-) -> None:
+def test_short_lists_can_be_paged(server: LabServer, run: dict[str, Any], address: str) -> None:
     address = address.format(run=run["id"])
     whole = server.api.get(address).json()
     names = [one.get("id") or one["name"] for one in whole["items"]]
-    found: list[str] = []
+    listed: list[str] = []
     cursor: dict[str, str] = {}
     while True:
         part = server.api.get(address, params={"limit": 2, **cursor}).json()
         assert len(part["items"]) <= 2
-        found += [one.get("id") or one["name"] for one in part["items"]]
+        listed += [one.get("id") or one["name"] for one in part["items"]]
         if part["next"] is None:
             break
         cursor = {"cursor": part["next"]}
 
     assert whole["next"] is None
-    assert found == names
+    assert listed == names
     for wrong in ({"limit": 0}, {"limit": 501}, {"cursor": "x"}, {"cursor": "99999"}, {"foo": 1}):
         assert server.api.get(address, params=wrong).status_code == 422
 
 
-def test_a_budget_that_is_used_up_is_refused(server: LabServer, run: dict[str, Any]) -> None:
+def test_a_budget_below_the_steps_done_is_refused(server: LabServer, run: dict[str, Any]) -> None:
     answer = server.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 100})
 
     assert answer.status_code == 422
@@ -85,7 +81,7 @@ def test_a_budget_that_is_used_up_is_refused(server: LabServer, run: dict[str, A
 
 
 @pytest.mark.parametrize("field", ["name", "notes", "tags", "archived"])
-def test_nothing_is_no_value_of_a_label(server: LabServer, run: dict[str, Any], field: str) -> None:
+def test_null_is_not_a_valid_label(server: LabServer, run: dict[str, Any], field: str) -> None:
     answer = server.api.patch(f"/runs/{run['id']}", json={field: None})
 
     assert answer.status_code == 422

@@ -1,4 +1,4 @@
-"""Past runs: their shapes, and what the table says of them."""
+"""Past runs: their sketches and their rows in the table."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ from storage.records.runs import Progress, RunFilter, RunRecord, RunStatus
 
 def record(name: str = "a run", **values: Any) -> RunRecord:
     now = datetime.now(UTC)
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "id": name,
         "name": name,
         "env_id": "CartPole-v1",
@@ -28,18 +28,18 @@ def record(name: str = "a run", **values: Any) -> RunRecord:
         "created_at": now,
         "updated_at": now,
     }
-    return RunRecord(**(known | values))
+    return RunRecord(**(defaults | values))
 
 
-async def test_a_run_from_before_is_drawn_once_from_its_metrics(tmp_path: Path) -> None:
+async def test_the_sketch_of_an_older_run_is_made_once_from_its_metrics(tmp_path: Path) -> None:
     storage = StorageThread()
     database = storage.call(open_database, tmp_path / "lab.db")
     config = {"total_timesteps": 100}
-    made = storage.call(
+    run = storage.call(
         runs.create_run, name="old", env_id="CartPole-v1", algorithm="PPO", config=config
     )
     folder = LabFolder(tmp_path)
-    path = folder.run(made.id).metrics
+    path = folder.run(run.id).metrics
     path.parent.mkdir()
     lines = [
         {"n": 1, "timesteps": 10, "mean_reward": 5.0},
@@ -49,18 +49,18 @@ async def test_a_run_from_before_is_drawn_once_from_its_metrics(tmp_path: Path) 
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     history = History(folder, storage, fresh=lambda run: run)
 
-    drawn = await history.draw(replace(made, status=RunStatus.COMPLETED))
+    sketched = await history.with_sketch(replace(run, status=RunStatus.COMPLETED))
     path.unlink()
     [entry] = (await history.page(RunFilter())).entries
 
-    assert drawn.sketch is not None
-    assert drawn.sketch.points == ((10, 5.0), (20, 6.0))
-    assert (entry[0].sketch, entry[0].score) == (drawn.sketch, 9.0)
+    assert sketched.sketch is not None
+    assert sketched.sketch.points == ((10, 5.0), (20, 6.0))
+    assert (entry[0].sketch, entry[0].score) == (sketched.sketch, 9.0)
     storage.call(database.close)
     storage.close()
 
 
-def test_a_group_says_what_a_typical_seed_came_to() -> None:
+def test_the_row_of_a_group_shows_a_typical_seed() -> None:
     seeds = [
         record(
             f"Sweep, seed {number}",
@@ -81,20 +81,20 @@ def test_a_group_says_what_a_typical_seed_came_to() -> None:
     assert row["members"][0]["tags"] == ["one"]
 
 
-def test_nothing_is_said_before_something_was_measured() -> None:
+def test_a_row_without_measurements_has_no_numbers() -> None:
     row = entry_row([record(status=RunStatus.QUEUED)], lambda _: {})
 
     assert [row[name] for name in ("score", "steps", "time", "curve")] == ["-", "-", "-", None]
 
 
-def test_an_address_says_what_is_shown_and_nonsense_is_left_out() -> None:
-    said = {"q": "a b", "status": "failed", "archived": "all", "sort": "-score", "page": "3"}
+def test_a_url_defines_the_view_and_its_invalid_values_are_ignored() -> None:
+    query = {"q": "a b", "status": "failed", "archived": "all", "sort": "-score", "page": "3"}
 
-    view = HistoryView.read(said)
+    view = HistoryView.read(query)
 
     assert view.address == "/runs?q=a+b&status=failed&archived=all&sort=-score&page=3"
     assert HistoryView.read({"status": "x", "sort": "x", "page": "-1", "archived": "x"}) == (
         HistoryView()
     )
     assert not HistoryView.read({"sort": "name", "page": "2"}).is_filtered
-    assert view.everything == HistoryView(sort="-score")
+    assert view.unfiltered == HistoryView(sort="-score")

@@ -1,4 +1,4 @@
-"""Corners of HTTP that programs rely on."""
+"""Details of HTTP that programs rely on."""
 
 import json
 
@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from app.web.json_bodies import JsonBodies, has_too_many_values
-from tests.app.accounts.people import Someone, code_of, newcomer
+from tests.app.accounts.users import ApiUser, code_of, new_user
 from tests.lab_server import LabServer
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def run(server: LabServer) -> str:
-    """A run that is over."""
+    """The id of a completed run."""
     run_id: str = server.train(total_timesteps=300, hyperparameters={"n_steps": 32})["id"]
     return run_id
 
@@ -64,15 +64,15 @@ def test_head_of_a_page_is_answered(server: LabServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "range_header",
     ["bytes=0-1,4-5", "bytes=", "bytes=-", "bytes=9-2", "lines=1-2", "nonsense", "bytes=a-b"],
 )
-def test_a_range_that_isn_t_one_part_gets_the_whole_file(
-    server: LabServer, run: str, asked: str
+def test_an_invalid_or_multipart_range_gets_the_whole_file(
+    server: LabServer, run: str, range_header: str
 ) -> None:
     path = f"/runs/{run}/artifacts/config.json"
     whole = server.api.get(path)
-    answer = server.api.get(path, headers={"Range": asked})
+    answer = server.api.get(path, headers={"Range": range_header})
 
     assert answer.status_code == 200
     assert answer.content == whole.content
@@ -126,13 +126,13 @@ def test_a_socket_that_is_refused_before_its_route_says_why(server: LabServer, r
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"episodes": "many"}', b"{", b"[1]"])
-def test_what_is_sent_to_a_hidden_run_does_not_matter(
-    guarded: LabServer, admin: Someone, body: bytes
+def test_a_hidden_run_answers_404_to_any_body(
+    guarded: LabServer, admin: ApiUser, body: bytes
 ) -> None:
     hidden = admin.create_run()
     headers = {"Content-Type": "application/json"}
 
-    answer = newcomer(guarded).api.post(
+    answer = new_user(guarded).api.post(
         f"/runs/{hidden}/evaluations", content=body, headers=headers
     )
 
@@ -157,23 +157,23 @@ def test_a_body_of_too_many_values_is_refused(server: LabServer, body: bytes) ->
     assert (answer.status_code, code_of(answer)) == (422, "too_many_values")
 
 
-def test_commas_in_a_text_are_no_values() -> None:
+def test_commas_in_strings_are_not_counted_as_values() -> None:
     code = json.dumps({"code": 'x = ["a", \\"b\\"]\n' * 60_000}).encode()
 
     assert not has_too_many_values(code)
 
 
 async def test_a_body_that_is_too_long_is_not_held_in_memory() -> None:
-    """A bundle may have 512 MiB, whatever its sender calls it."""
-    asked, before_inner = 0, []
+    """An upload may have 512 MiB, whatever its content type."""
+    received, received_before = 0, []
 
     async def receive() -> Message:
-        nonlocal asked
-        asked += 1
-        return {"type": "http.request", "body": b" " * (1 << 16), "more_body": asked < 400}
+        nonlocal received
+        received += 1
+        return {"type": "http.request", "body": b" " * (1 << 16), "more_body": received < 400}
 
     async def inner(scope: Scope, receive: Receive, send: Send) -> None:
-        before_inner.append(asked)
+        received_before.append(received)
         while (await receive())["more_body"]:
             pass
 
@@ -183,11 +183,11 @@ async def test_a_body_that_is_too_long_is_not_held_in_memory() -> None:
     scope = {"type": "http", "headers": [(b"content-type", b"application/json")]}
     await JsonBodies(inner)(scope, receive, send)
 
-    assert before_inner[0] < 20
-    assert asked == 400
+    assert received_before[0] < 20
+    assert received == 400
 
 
-def test_a_run_without_an_episode_or_an_update_still_has_a_line(server: LabServer) -> None:
+def test_a_run_without_an_episode_or_an_update_still_has_a_metrics_line(server: LabServer) -> None:
     run = server.train(
         env_id="MountainCarContinuous-v0",
         algorithm="TD3",

@@ -1,4 +1,4 @@
-"""Environments tried out over the API, in real workers."""
+"""Previews of environments over the API, in real workers."""
 
 import io
 import json
@@ -14,26 +14,26 @@ from PIL import Image
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from app.catalog.environments.catalogue import CATALOGUE
-from tests.app.accounts.people import Someone, newcomer
+from app.catalog.environments.catalogue import ENVIRONMENTS
+from tests.app.accounts.users import ApiUser, new_user
 from tests.conftest import free_port
 from tests.lab_server import LabServer, is_alive, wait_until
 
 pytestmark = pytest.mark.slow
 
-MISSING = [spec for spec in CATALOGUE.values() if not spec.is_installed]
+MISSING = [spec for spec in ENVIRONMENTS.values() if not spec.is_installed]
 
 
 class Preview:
-    def __init__(self, api: httpx.Client, **wishes: Any) -> None:
+    def __init__(self, api: httpx.Client, **options: Any) -> None:
         self.api = api
-        self.answer = api.post("/previews", json={"mode": "step", **wishes})
+        self.answer = api.post("/previews", json={"mode": "step", **options})
         assert self.answer.status_code == 201, self.answer.text
         self.id = self.answer.json()["id"]
         self.path = f"/previews/{self.id}"
 
-    def post(self, wish: str, **body: Any) -> httpx.Response:
-        return self.api.post(f"{self.path}/{wish}", json=body)
+    def post(self, route: str, **body: Any) -> httpx.Response:
+        return self.api.post(f"{self.path}/{route}", json=body)
 
     def step(self, action: Any = None) -> dict[str, Any]:
         answer = self.post("step", action=action)
@@ -49,8 +49,8 @@ class Preview:
 
 
 @contextmanager
-def previewing(api: httpx.Client, env_id: str = "CartPole-v1", **wishes: Any) -> Iterator[Preview]:
-    preview = Preview(api, env_id=env_id, **wishes)
+def previewing(api: httpx.Client, env_id: str = "CartPole-v1", **options: Any) -> Iterator[Preview]:
+    preview = Preview(api, env_id=env_id, **options)
     yield preview
     api.delete(preview.path)
 
@@ -60,12 +60,12 @@ def error_of(answer: httpx.Response) -> dict[str, Any]:
     return error
 
 
-def pictures_of(server: LabServer, path: str) -> ClientConnection:
+def connect_frames(server: LabServer, path: str) -> ClientConnection:
     return connect(f"{server.url.replace('http', 'ws')}/api{path}/frames")
 
 
 def close_code(socket: ClientConnection) -> int | None:
-    """Read on until the server closes the socket."""
+    """Receive until the server closes the socket; return the close code."""
     try:
         while True:
             socket.recv(timeout=20)
@@ -73,14 +73,14 @@ def close_code(socket: ClientConnection) -> int | None:
         return socket.close_code
 
 
-def wait_for_pictures(lab: LabServer) -> None:
-    """Wait until the worker is gone that draws all environments at the start."""
+def wait_for_preview_images(lab: LabServer) -> None:
+    """Wait until the worker that renders all preview images at the start has ended."""
     assert lab.api.get("/environments/CartPole-v1/preview.png").status_code == 200
     wait_until(lambda: lab.workers() == [], within=60)
 
 
-def the_worker(lab: LabServer) -> psutil.Process:
-    # The one that draws pictures may only now have begun.
+def only_worker(lab: LabServer) -> psutil.Process:
+    # The worker that renders preview images may only just have started.
     wait_until(lambda: len(lab.workers()) == 1, within=60)
     (worker,) = lab.workers()
     return worker
@@ -96,7 +96,7 @@ def next_header(socket: ClientConnection) -> dict[str, Any]:
     return header
 
 
-def test_stepping_forward_back_and_over_again(server: LabServer) -> None:
+def test_a_preview_steps_forward_and_back_and_resets(server: LabServer) -> None:
     with previewing(server.api, seed=3) as preview:
         first = preview.answer.json()["state"]
         left = preview.step(0)
@@ -122,7 +122,7 @@ def test_stepping_forward_back_and_over_again(server: LabServer) -> None:
     assert left["info"] == {}
 
 
-def test_a_bad_wish_is_refused_by_the_name_of_its_field(server: LabServer) -> None:
+def test_an_invalid_request_is_refused_with_its_field(server: LabServer) -> None:
     with previewing(server.api) as preview:
         for action in (2, "left", [0], 0.5, True):
             answer = preview.post("step", action=action)
@@ -147,7 +147,9 @@ def test_a_bad_wish_is_refused_by_the_name_of_its_field(server: LabServer) -> No
         assert (answer.status_code, error_of(answer)["field"]) == (422, field)
 
 
-def test_numbers_are_checked_against_the_environment_s_own_bounds(server: LabServer) -> None:
+def test_continuous_actions_are_checked_against_the_bounds_of_the_environment(
+    server: LabServer,
+) -> None:
     with previewing(server.api, "Pendulum-v1") as preview:
         assert preview.step([1.5])["action"] == [1.5]
         answer = preview.post("step", action=[2.5])
@@ -156,7 +158,7 @@ def test_numbers_are_checked_against_the_environment_s_own_bounds(server: LabSer
     assert "from -2 to 2 at place 1, got 2.5" in error_of(answer)["message"]
 
 
-def test_an_episode_that_is_over_takes_no_step_but_can_be_taken_back(server: LabServer) -> None:
+def test_an_ended_episode_takes_no_step_but_can_step_back(server: LabServer) -> None:
     with previewing(server.api, seed=1) as preview:
         end = preview.to_the_end(0)
         after = preview.post("step", action=0)
@@ -168,12 +170,12 @@ def test_an_episode_that_is_over_takes_no_step_but_can_be_taken_back(server: Lab
     assert not back["terminated"]
 
 
-def test_pictures_come_as_those_of_runs_do(server: LabServer) -> None:
+def test_frames_of_a_preview_have_the_format_of_those_of_a_run(server: LabServer) -> None:
     with previewing(server.api, seed=1) as preview:
-        with pictures_of(server, preview.path) as socket:
+        with connect_frames(server, preview.path) as socket:
             first = next_header(socket)
             preview.step(1)
-            # The beginning is drawn again for who begins to look.
+            # The first frame is rendered again for a new subscriber.
             while (second := next_header(socket))["step"] == 0:
                 pass
 
@@ -183,9 +185,9 @@ def test_pictures_come_as_those_of_runs_do(server: LabServer) -> None:
         assert second["seq"] > first["seq"]
 
 
-def test_a_random_agent_goes_on_by_itself_and_can_be_taken_over(server: LabServer) -> None:
+def test_a_random_agent_steps_by_itself_and_can_be_taken_over(server: LabServer) -> None:
     with previewing(server.api, "LunarLander-v3", mode="random") as preview:
-        with pictures_of(server, preview.path) as socket:
+        with connect_frames(server, preview.path) as socket:
             steps = [next_header(socket)["step"] for _ in range(6)]
         refused = preview.post("step", action=0)
         taken = server.api.patch(preview.path, json={"mode": "step"}).json()
@@ -198,17 +200,17 @@ def test_a_random_agent_goes_on_by_itself_and_can_be_taken_over(server: LabServe
     assert mine["action"] == 2
 
 
-def test_a_played_episode_can_be_kept_downloaded_and_deleted(server: LabServer) -> None:
+def test_a_played_episode_can_be_saved_downloaded_and_deleted(server: LabServer) -> None:
     with previewing(server.api, mode="play", seed=2) as preview:
         early = preview.post("demonstration")
         preview.post("hold", actions=[0])
         wait_until(lambda: bool(server.api.get(preview.path).json()["state"]["terminated"]))
         total = server.api.get(preview.path).json()["state"]["return"]
-        kept = preview.post("demonstration")
+        saved = preview.post("demonstration")
 
     assert (early.status_code, error_of(early)["code"]) == (409, "nothing_to_keep")
-    assert kept.status_code == 201
-    demonstration = kept.json()
+    assert saved.status_code == 201
+    demonstration = saved.json()
     assert demonstration["total"] == demonstration["steps"] == total
     listed = server.api.get("/demonstrations", params={"env_id": "CartPole-v1"}).json()["items"]
     assert demonstration["id"] in {one["id"] for one in listed}
@@ -223,7 +225,7 @@ def test_a_played_episode_can_be_kept_downloaded_and_deleted(server: LabServer) 
     assert server.api.get(path).status_code == 404
 
 
-def test_ids_with_slashes_and_installed_ones_without_a_card_work(server: LabServer) -> None:
+def test_ids_with_slashes_and_environments_outside_the_catalogue_work(server: LabServer) -> None:
     with previewing(server.api, "ALE/Pong-v5") as preview:
         assert preview.step(2)["observation"] is None
     with previewing(server.api, "CliffWalkingSlippery-v1") as other:
@@ -232,7 +234,9 @@ def test_ids_with_slashes_and_installed_ones_without_a_card_work(server: LabServ
 
 
 @pytest.mark.skipif(not MISSING, reason="every family is installed here")
-def test_what_is_not_installed_says_how_to_get_it(server: LabServer) -> None:
+def test_an_environment_that_is_not_installed_is_refused_with_the_install_command(
+    server: LabServer,
+) -> None:
     answer = server.api.post("/previews", json={"env_id": MISSING[0].id})
 
     assert (answer.status_code, error_of(answer)["code"]) == (422, "not_installed")
@@ -241,13 +245,13 @@ def test_what_is_not_installed_says_how_to_get_it(server: LabServer) -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    """A lab with room for one preview."""
+    """A lab with one preview slot."""
     settings = {"RL_LAB_VIEWERS": "1", "RL_LAB_WORKER_SILENCE": "5"}
     with LabServer(tmp_path_factory.mktemp("small-lab"), free_port(), **settings) as lab:
         yield lab
 
 
-def test_no_more_than_there_is_room_for(small: LabServer) -> None:
+def test_the_number_of_previews_is_limited(small: LabServer) -> None:
     lab = small
     with previewing(lab.api) as first:
         refused = lab.api.post("/previews", json={"env_id": "Taxi-v4"})
@@ -258,56 +262,58 @@ def test_no_more_than_there_is_room_for(small: LabServer) -> None:
         assert lab.api.get(first.path).status_code == 409
 
 
-def preview_once_there_is_room(api: httpx.Client, **wishes: Any) -> Preview:
-    """Ask again until the place of one that is just ending is free."""
-    found: list[Preview] = []
+def preview_once_a_slot_is_free(api: httpx.Client, **options: Any) -> Preview:
+    """Retry until the slot of an ending preview is free."""
+    previews: list[Preview] = []
 
     def starts() -> bool:
         with suppress(AssertionError):
-            found.append(Preview(api, **wishes))
-        return bool(found)
+            previews.append(Preview(api, **options))
+        return bool(previews)
 
     wait_until(starts)
-    return found[0]
+    return previews[0]
 
 
-def test_one_that_nobody_uses_makes_room_for_a_new_one(small: LabServer) -> None:
+def test_an_unused_preview_is_ended_for_a_new_one(small: LabServer) -> None:
     left = Preview(small.api, env_id="CartPole-v1")
 
-    started = preview_once_there_is_room(small.api, env_id="Taxi-v4")
+    started = preview_once_a_slot_is_free(small.api, env_id="Taxi-v4")
 
     assert error_of(small.api.get(left.path))["code"] == "preview_ended"
     small.api.delete(started.path)
 
 
-def test_an_environment_that_dies_or_hangs_ends_with_a_sentence(
+def test_a_preview_whose_worker_dies_or_hangs_ends_with_a_message(
     small: LabServer,
 ) -> None:
     lab = small
-    wait_for_pictures(lab)
+    wait_for_preview_images(lab)
     with previewing(lab.api) as dies:
-        worker = the_worker(lab)
-        with pictures_of(lab, dies.path) as socket:
+        worker = only_worker(lab)
+        with connect_frames(lab, dies.path) as socket:
             worker.kill()
             assert close_code(socket) == 4404
         answer = dies.post("step", action=0)
     with previewing(lab.api) as hangs:
-        worker = the_worker(lab)
+        worker = only_worker(lab)
         worker.suspend()
         late = hangs.post("step", action=0)
         wait_until(lambda: not is_alive(worker))
 
     assert (answer.status_code, error_of(answer)["code"]) == (409, "preview_ended")
-    assert "CartPole-v1 ended the preview: it ended without a word." in error_of(answer)["message"]
+    assert ("CartPole-v1 ended the preview: it ended without a message.") in error_of(answer)[
+        "message"
+    ]
     assert (late.status_code, error_of(late)["code"]) == (409, "preview_ended")
     assert "didn't answer within 5 s" in error_of(late)["message"]
     wait_until(lambda: lab.workers() == [])
 
 
-def test_a_shutdown_leaves_no_worker_and_without_places_there_is_none(small: LabServer) -> None:
-    wait_for_pictures(small)
-    preview_once_there_is_room(small.api, env_id="CartPole-v1", mode="random")
-    worker = the_worker(small)
+def test_a_shutdown_ends_the_worker_and_without_slots_no_preview_starts(small: LabServer) -> None:
+    wait_for_preview_images(small)
+    preview_once_a_slot_is_free(small.api, env_id="CartPole-v1", mode="random")
+    worker = only_worker(small)
 
     small.terminate()
 
@@ -319,32 +325,32 @@ def test_a_shutdown_leaves_no_worker_and_without_places_there_is_none(small: Lab
 
 
 @pytest.fixture
-def ada(guarded: LabServer) -> Someone:
-    return newcomer(guarded)
+def ada(guarded: LabServer) -> ApiUser:
+    return new_user(guarded)
 
 
 @pytest.fixture
-def bob(guarded: LabServer) -> Someone:
-    return newcomer(guarded)
+def bob(guarded: LabServer) -> ApiUser:
+    return new_user(guarded)
 
 
-def test_nobody_else_reaches_a_preview_or_a_demonstration(
-    ada: Someone, bob: Someone, admin: Someone
+def test_previews_and_demonstrations_are_accessible_only_to_their_owner(
+    ada: ApiUser, bob: ApiUser, admin: ApiUser
 ) -> None:
     with previewing(ada.api, seed=2) as preview:
         preview.to_the_end(0)
-        kept = preview.post("demonstration").json()
+        saved = preview.post("demonstration").json()
         for other in (bob, admin):
             assert other.api.get(preview.path).status_code == 404
             assert other.api.post(f"{preview.path}/step", json={}).status_code == 404
             assert other.api.delete(preview.path).status_code == 404
-            assert other.api.get(kept["url"].removeprefix("/api")).status_code == 404
-            assert other.api.delete(kept["url"].removeprefix("/api")).status_code == 404
+            assert other.api.get(saved["url"].removeprefix("/api")).status_code == 404
+            assert other.api.delete(saved["url"].removeprefix("/api")).status_code == 404
             assert other.api.get("/demonstrations").json()["items"] == []
         assert ada.token("write").get(preview.path).status_code == 200
 
 
-def test_one_person_can_not_take_every_place(ada: Someone, bob: Someone) -> None:
+def test_one_user_cannot_occupy_every_slot(ada: ApiUser, bob: ApiUser) -> None:
     with previewing(ada.api):
         refused = ada.api.post("/previews", json={"env_id": "Taxi-v4"})
         with previewing(bob.api) as other:
@@ -353,18 +359,18 @@ def test_one_person_can_not_take_every_place(ada: Someone, bob: Someone) -> None
     assert (refused.status_code, error_of(refused)["code"]) == (429, "too_many")
 
 
-def test_a_preview_ends_when_its_person_signs_out(guarded: LabServer, ada: Someone) -> None:
+def test_a_preview_ends_when_its_user_signs_out(guarded: LabServer, ada: ApiUser) -> None:
     preview = Preview(ada.api, env_id="CartPole-v1")
     before = len(guarded.workers())
 
     ada.api.post("/auth/logout")
 
     wait_until(lambda: len(guarded.workers()) < before)
-    again = ada.elsewhere()
-    assert error_of(again.api.get(preview.path))["code"] == "preview_ended"
+    new_session = ada.new_session()
+    assert error_of(new_session.api.get(preview.path))["code"] == "preview_ended"
 
 
-def test_viewers_start_nothing(admin: Someone, bob: Someone) -> None:
+def test_viewers_cannot_start_previews(admin: ApiUser, bob: ApiUser) -> None:
     admin.api.patch(f"/admin/people/{bob.me['id']}", json={"role": "viewer"})
 
     answer = bob.api.post("/previews", json={"env_id": "CartPole-v1"})

@@ -1,4 +1,4 @@
-"""Every answer of the API is one that its OpenAPI document announces, whatever is asked."""
+"""Every answer of the API conforms to its OpenAPI document, whatever the request."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.app.accounts.people import Someone
+from tests.app.accounts.users import ApiUser
 from tests.conftest import free_port
 from tests.lab_server import LabServer
 
@@ -31,37 +31,39 @@ _PERSONAL = ("/me", "/people", "/admin")
 
 @pytest.fixture(scope="module")
 def fuzzed_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    # Nothing listens there: no name that is made up reaches the real Hub.
+    # Nothing listens there: generated names don't reach the real Hub.
     settings = {"RL_LAB_WORKERS": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
     with LabServer(tmp_path_factory.mktemp("fuzzed"), free_port(), **settings) as lab:
         yield lab
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(60, marks=MANY)])
-def test_no_answer_is_outside_the_schema(fuzzed_server: LabServer, examples: int) -> None:
+def test_every_answer_conforms_to_the_schema(fuzzed_server: LabServer, examples: int) -> None:
     schema = schemathesis.openapi.from_url(f"{fuzzed_server.url}/api/openapi.json")
-    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [operation.ok() for operation in schema.get_all_operations()]
 
     # Streams have no end, so they are left out.
     for operation in operations:
         if not operation.path.endswith("stream"):
-            _ask_all_kinds_of_things(operation, examples=examples)
+            _send_generated_requests(operation, examples=examples)
 
     assert len(operations) > 20
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=MANY)])
-def test_no_answer_to_an_administrator_is_outside_the_schema(tmp_path: Path, examples: int) -> None:
+def test_every_answer_to_an_administrator_conforms_to_the_schema(
+    tmp_path: Path, examples: int
+) -> None:
     settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4"}
     with LabServer(tmp_path, free_port(), **settings) as lab:
-        root = Someone(lab, "root@example.org").register()
+        root = ApiUser(lab, "root@example.org").register()
         cookies = dict(root.api.cookies)
         document = root.api.get("/openapi.json").json()
         schema = schemathesis.openapi.from_dict(document)
         schema.config.update(base_url=f"{lab.url}/api")
-        operations = [found.ok() for found in schema.get_all_operations()]
+        operations = [operation.ok() for operation in schema.get_all_operations()]
         answers = set[int]()
-        # Each picture that is sent is opened in a worker of its own, which takes its time.
+        # Avatars are left out: each upload is decoded in its own worker, which is slow.
         personal = [
             one
             for one in operations
@@ -70,8 +72,8 @@ def test_no_answer_to_an_administrator_is_outside_the_schema(tmp_path: Path, exa
 
         for operation in personal:
             answers.update(
-                _ask_all_kinds_of_things(
-                    operation, examples=examples, cookies=cookies, person_id=root.me["id"]
+                _send_generated_requests(
+                    operation, examples=examples, cookies=cookies, user_id=root.me["id"]
                 )
             )
 
@@ -81,14 +83,14 @@ def test_no_answer_to_an_administrator_is_outside_the_schema(tmp_path: Path, exa
         assert root.me["role"] == "admin"
 
 
-def _ask_all_kinds_of_things(
+def _send_generated_requests(
     operation: schemathesis.APIOperation,
     *,
     examples: int,
     cookies: Mapping[str, str] | None = None,
-    person_id: str = "",
+    user_id: str = "",
 ) -> set[int]:
-    """Return with which statuses it was answered."""
+    """Return the status codes of the answers."""
     statuses = set[int]()
 
     @given(case=operation.as_strategy())
@@ -98,11 +100,11 @@ def _ask_all_kinds_of_things(
         derandomize=True,
         suppress_health_check=list(HealthCheck),
     )
-    def ask(case: schemathesis.Case) -> None:
-        # Somebody who exists: nobody guesses an id.
-        if "person_id" in case.path_parameters:
-            case.path_parameters["person_id"] = person_id or case.path_parameters["person_id"]
+    def send(case: schemathesis.Case) -> None:
+        # An existing user: generated ids would never match one.
+        if "user_id" in case.path_parameters:
+            case.path_parameters["user_id"] = user_id or case.path_parameters["user_id"]
         statuses.add(case.call_and_validate(checks=_CHECKS, cookies=cookies).status_code)
 
-    ask()
+    send()
     return statuses

@@ -1,4 +1,4 @@
-"""Streams of a run that changes all the time and has little to tell."""
+"""Streams of a run that makes progress all the time but writes no lines or events."""
 
 import asyncio
 import os
@@ -9,19 +9,22 @@ from pathlib import Path
 import pytest
 from fastapi.responses import StreamingResponse
 
-from app.access.run_access import RunAccess
-from app.accounts.visitors import NO_ACCOUNTS
+from app.access.access import Access
+from app.accounts.principals import NO_ACCOUNTS
 from app.api.runs import streams
+from app.api.shared.dependencies import Describe
 from app.core.settings import read_settings
 from app.lab import Lab
-from app.run_config.config import RunRequest
+from app.run_config.request import RunRequest
 from app.runs.state.feed import RunFeed
+from storage.records.grants import Allowance, VisibleRun
 from storage.records.runs import EventRecord, Progress
 
-_STILL_HERE = b": still here\n\n"
+NO_OWNER = Allowance(owner=None)
+_KEEP_ALIVE = b": still here\n\n"
 _SILENCE_S = 0.3
 
-Follow = Callable[[str, RunAccess], Awaitable[StreamingResponse]]
+Follow = Callable[[VisibleRun, Lab, Access, Describe], Awaitable[StreamingResponse]]
 
 
 @pytest.fixture
@@ -34,26 +37,31 @@ async def lab(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 @pytest.fixture
 async def busy_feed(lab: Lab) -> AsyncIterator[RunFeed]:
-    """The feed of a run that comes further every few milliseconds and says nothing."""
-    run = await lab.trainer.create(RunRequest(env_id="CartPole-v1", algorithm="PPO"))
-    feed = await lab.trainer.feed(run.id)
+    """The feed of a run that makes progress every few milliseconds and writes nothing."""
+    (run,) = await lab.runs.create(NO_OWNER, RunRequest(env_id="CartPole-v1", algorithm="PPO"))
+    feed = await lab.runs.feed(lab.access_for(NO_ACCOUNTS).see(run))
 
-    async def go_on() -> None:
+    async def make_progress() -> None:
         while True:
             feed.set_progress(Progress(timesteps=feed.version))
             await asyncio.sleep(0.01)
 
-    going_on = asyncio.ensure_future(go_on())
+    progressing = asyncio.ensure_future(make_progress())
     yield feed
-    going_on.cancel()
+    progressing.cancel()
+
+
+async def open_stream(follow: Follow, lab: Lab, feed: RunFeed) -> StreamingResponse:
+    access = lab.access_for(NO_ACCOUNTS)
+    return await follow(access.see(feed.run), lab, access, Describe(lab, access))
 
 
 async def read_until_second_comment(answer: StreamingResponse) -> list[float]:
-    """Return when each comment came, in seconds."""
+    """Return the times of the comments in seconds."""
     began, comments = time.monotonic(), list[float]()
     async with asyncio.timeout(10):
         async for piece in answer.body_iterator:
-            if piece == _STILL_HERE:
+            if piece == _KEEP_ALIVE:
                 comments.append(time.monotonic() - began)
             if len(comments) == 2:
                 break
@@ -61,10 +69,10 @@ async def read_until_second_comment(answer: StreamingResponse) -> list[float]:
 
 
 @pytest.mark.parametrize("follow", [streams.stream, streams.stream_events])
-async def test_a_run_that_only_comes_further_keeps_its_listeners_awake(
+async def test_a_run_with_progress_but_no_lines_still_sends_keep_alive_comments(
     lab: Lab, busy_feed: RunFeed, follow: Follow
 ) -> None:
-    answer = await follow(busy_feed.run.id, lab.trainer_for(NO_ACCOUNTS))
+    answer = await open_stream(follow, lab, busy_feed)
 
     first, second = await read_until_second_comment(answer)
 
@@ -72,19 +80,19 @@ async def test_a_run_that_only_comes_further_keeps_its_listeners_awake(
     assert second - first >= _SILENCE_S
 
 
-async def test_the_log_is_asked_for_only_when_there_is_something_new(
+async def test_the_log_is_read_only_when_there_are_new_events(
     lab: Lab, busy_feed: RunFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, events_after = list[int](), lab.trainer.events_after
+    requested, events_after = list[int](), lab.runs.events_after
 
-    async def counted(run_id: str, after: int) -> tuple[EventRecord, ...]:
-        asked.append(after)
-        return await events_after(run_id, after)
+    async def counted(run: VisibleRun, after: int) -> tuple[EventRecord, ...]:
+        requested.append(after)
+        return await events_after(run, after)
 
-    monkeypatch.setattr(lab.trainer, "events_after", counted)
-    await lab.trainer.tell(busy_feed.run.id, "note", "Something happened.")
+    monkeypatch.setattr(lab.runs, "events_after", counted)
+    await lab.runs.unchecked.add_event(busy_feed.run.id, "note", "Something happened.")
 
-    answer = await streams.stream_events(busy_feed.run.id, lab.trainer_for(NO_ACCOUNTS))
+    answer = await open_stream(streams.stream_events, lab, busy_feed)
     await read_until_second_comment(answer)
 
-    assert asked == [0]
+    assert requested == [0]

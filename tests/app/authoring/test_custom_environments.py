@@ -1,4 +1,4 @@
-"""Environments that people write: checked, kept, trained on, shared, and taken away."""
+"""Custom environments: checked, saved, trained on and deleted."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServer) -> None:
-    made = server.api.post("/environments/custom", json={"name": "maze", "code": TEMPLATE})
-    assert made.status_code == 201, made.text
-    (version,) = made.json()["versions"]
-    assert {found["level"] for found in version["findings"]} == {"ok"}
+    created = server.api.post("/environments/custom", json={"name": "maze", "code": TEMPLATE})
+    assert created.status_code == 201, created.text
+    (version,) = created.json()["versions"]
+    assert {finding["level"] for finding in version["findings"]} == {"ok"}
     env_id = version["env_id"]
     assert env_id == "custom/maze-v1"
     listed = server.api.get("/environments").json()["items"]
@@ -22,8 +22,8 @@ def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServ
     described = server.api.get(f"/environments/{env_id}").json()
     assert described["obs_labels"] == ["row", "column"]
     assert described["action_labels"] == ["up", "right", "down", "left"]
-    picture = server.api.get(f"/environments/{env_id}/preview.png")
-    assert picture.headers["content-type"] == "image/png"
+    image = server.api.get(f"/environments/{env_id}/preview.png")
+    assert image.headers["content-type"] == "image/png"
 
     run = server.train(env_id=env_id, algorithm="PPO", total_timesteps=2_048, n_envs=2)
     assert run["status"] == "completed", run["error"]
@@ -36,21 +36,21 @@ def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServ
     server.api.delete(f"/previews/{preview.json()['id']}")
 
 
-def test_a_new_version_leaves_runs_of_the_old_one_as_they_are(server: LabServer) -> None:
+def test_a_new_version_does_not_change_runs_of_the_old_one(server: LabServer) -> None:
     server.api.post("/environments/custom", json={"name": "growing", "code": TEMPLATE})
     run = server.create(env_id="custom/growing-v1")
     changed = TEMPLATE.replace("-0.01", "-0.02")
 
     added = server.api.post("/environments/custom/growing/versions", json={"code": changed})
-    again = server.api.post("/environments/custom/growing/versions", json={"code": changed})
+    repeated = server.api.post("/environments/custom/growing/versions", json={"code": changed})
 
     assert [one["version"] for one in added.json()["versions"]] == [2, 1]
-    assert again.json()["versions"] == added.json()["versions"]
+    assert repeated.json()["versions"] == added.json()["versions"]
     config = server.api.get(f"/runs/{run['id']}/config").json()
     assert (config["env_id"], config["env_code"]) == ("custom/growing-v1", TEMPLATE)
 
 
-def test_a_deleted_environment_leaves_its_runs_able_to_train(server: LabServer) -> None:
+def test_runs_of_a_deleted_environment_can_still_train(server: LabServer) -> None:
     server.api.post("/environments/custom", json={"name": "short-lived", "code": TEMPLATE})
     run = server.create(env_id="custom/short-lived-v1", total_timesteps=500)
 
@@ -64,16 +64,16 @@ def test_a_deleted_environment_leaves_its_runs_able_to_train(server: LabServer) 
     assert server.wait_for(run["id"], "completed", "failed")["status"] == "completed"
 
 
-def test_an_environment_of_another_lab_is_named_with_the_way_out(server: LabServer) -> None:
+def test_an_unknown_custom_environment_is_refused_by_name(server: LabServer) -> None:
     answer = server.api.post("/runs", json={"env_id": "custom/unknown-v1", "algorithm": "PPO"})
 
     assert answer.status_code == 422
     assert "no environment 'custom/unknown-v1'" in answer.json()["error"]["message"]
 
 
-SPOILT = {
+FAULTY = {
     "a syntax error": ("class Maze(", "environment.py, line 1: SyntaxError"),
-    "no environment": ("x = 1", "there is no environment in it"),
+    "no environment": ("x = 1", "defines no environment"),
     "an error in reset": (
         TEMPLATE.replace("self.agent = (0, 0)", "self.agent = 1 / 0"),
         "line 28: ZeroDivisionError: division by zero",
@@ -91,7 +91,7 @@ SPOILT = {
         "line 38: The reward must be a number, and is str.",
     ),
     "four values": (
-        TEMPLATE.replace("is_there, False, {}", "is_there, {}"),
+        TEMPLATE.replace("at_goal, False, {}", "at_goal, {}"),
         "line 38: step() must return (observation, reward, terminated, truncated, info), and "
         "returns 4 values.",
     ),
@@ -100,12 +100,12 @@ SPOILT = {
         "line 38: The observation at step 1 has the shape (3,); the observation space says (2,).",
     ),
     "an exit": (
-        TEMPLATE.replace("is_there = MAP", "raise SystemExit\n        is_there = MAP"),
+        TEMPLATE.replace("at_goal = MAP", "raise SystemExit\n        at_goal = MAP"),
         "line 37: it raised SystemExit, which would end the worker",
     ),
     "a crash": (
         TEMPLATE.replace(
-            "is_there = MAP", "__import__('ctypes').string_at(0)\n        is_there = MAP"
+            "at_goal = MAP", "__import__('ctypes').string_at(0)\n        at_goal = MAP"
         ),
         "line 37: it crashed the worker",
     ),
@@ -116,36 +116,37 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("what", SPOILT)
-def test_what_cannot_be_trained_on_is_refused_with_its_line(what: str, server: LabServer) -> None:
-    code, words = SPOILT[what]
+@pytest.mark.parametrize("what", FAULTY)
+def test_a_faulty_environment_is_refused_with_its_line(what: str, server: LabServer) -> None:
+    code, message = FAULTY[what]
 
-    kept = server.api.post("/environments/custom", json={"name": "spoilt", "code": code})
+    saved = server.api.post("/environments/custom", json={"name": "spoilt", "code": code})
 
-    assert kept.status_code == 422, kept.text
-    assert words in kept.json()["error"]["message"]
+    assert saved.status_code == 422, saved.text
+    assert message in saved.json()["error"]["message"]
     assert server.api.get("/environments/custom/spoilt").status_code == 404
 
 
-def test_a_check_says_that_it_cannot_be_used_and_keeps_nothing(server: LabServer) -> None:
-    code, words = SPOILT["a syntax error"]
+def test_a_check_reports_unusable_code_and_saves_nothing(server: LabServer) -> None:
+    code, message = FAULTY["a syntax error"]
 
     checked = server.api.post("/environments/custom/check", json={"code": code}).json()
 
     assert not checked["usable"]
-    assert words in checked["findings"][0]["message"]
+    assert message in checked["findings"][0]["message"]
     assert checked["findings"][0]["line"] == 1
 
 
 def findings_of(server: LabServer, code: str) -> dict[str, dict[str, Any]]:
     checked = server.api.post("/environments/custom/check", json={"code": code}).json()
     assert checked["usable"], checked
-    return {found["check"]: found for found in checked["findings"] if found["level"] == "warning"}
+    warnings = [one for one in checked["findings"] if one["level"] == "warning"]
+    return {one["check"]: one for one in warnings}
 
 
-def test_what_is_only_unwise_is_kept_with_a_warning(server: LabServer) -> None:
-    # Not at the first step, where Gymnasium's own checker would see it.
-    restless = "import random\n" + TEMPLATE.replace(
+def test_questionable_code_is_accepted_with_a_warning(server: LabServer) -> None:
+    # Not at the first step, where Gymnasium's own checker would detect it.
+    random = "import random\n" + TEMPLATE.replace(
         "else -0.01", "else -random.random() * (self.agent[0] > 1)"
     )
     endless = TEMPLATE.replace("    max_episode_steps = 100\n", "").replace(
@@ -155,29 +156,29 @@ def test_what_is_only_unwise_is_kept_with_a_warning(server: LabServer) -> None:
         "        row = self.agent[0]",
         "        KEPT.append(bytearray(20_000))\n        row = self.agent[0]",
     ).replace("MOVES =", "KEPT = []\nMOVES =")
-    unseen = TEMPLATE.replace('"rgb_array"', "")
+    unrendered = TEMPLATE.replace('"rgb_array"', "")
 
-    assert "part at step" in findings_of(server, restless)["repeats"]["message"]
+    assert "diverge at step" in findings_of(server, random)["repeats"]["message"]
     assert "No episode ended" in findings_of(server, endless)["episodes"]["message"]
     assert "It grew by" in findings_of(server, leaking)["memory"]["message"]
-    assert "isn't drawn" in findings_of(server, unseen)["rendering"]["message"]
+    assert "can't be rendered" in findings_of(server, unrendered)["rendering"]["message"]
 
 
 @pytest.mark.parametrize("name", ["Maze", "a b", "-x", "x-v1", "", "../x", "check", "x" * 41])
-def test_names_that_make_no_address_are_refused(name: str, server: LabServer) -> None:
+def test_names_that_do_not_fit_into_a_url_are_refused(name: str, server: LabServer) -> None:
     answer = server.api.post("/environments/custom", json={"name": name, "code": TEMPLATE})
 
     assert answer.status_code == 422
     assert answer.json()["error"]["field"] == "name"
 
 
-def test_after_a_restart_it_is_still_there(server: LabServer) -> None:
+def test_an_environment_survives_a_restart(server: LabServer) -> None:
     server.api.post("/environments/custom", json={"name": "kept", "code": TEMPLATE})
     server.terminate()
 
     server.restart()
 
     items = server.api.get("/environments/custom").json()["items"]
-    (found,) = [one for one in items if one["name"] == "kept"]
-    assert found["versions"][0]["code"] == TEMPLATE
+    (environment,) = [one for one in items if one["name"] == "kept"]
+    assert environment["versions"][0]["code"] == TEMPLATE
     assert server.create(env_id="custom/kept-v1")["env_id"] == "custom/kept-v1"

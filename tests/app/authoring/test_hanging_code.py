@@ -1,6 +1,6 @@
-"""Code of people that never ends, wherever it may be written: ended after 5 s, with its line.
+"""User code that hangs, in every place that accepts code: ended after 5 s, with its line.
 
-All of it hangs at once, in one lab: one after the other takes a minute of a processor.
+All of it hangs at once, in one lab: in sequence it would take a minute of CPU time.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,38 +35,38 @@ EVALUATIONS = {
 ENVIRONMENTS = {
     "endless while loading": (f"while True: pass\n{TEMPLATE}", 1),
     "busy in a step": (
-        TEMPLATE.replace("is_there = MAP", "sum(range(10**13))\n        is_there = MAP"),
+        TEMPLATE.replace("at_goal = MAP", "sum(range(10**13))\n        at_goal = MAP"),
         37,
     ),
 }
-# After so many steps that the check doesn't meet it.
+# It hangs only after more steps than the check takes.
 LATE = TEMPLATE.replace("MOVES =", "TAKEN = []\nMOVES =").replace(
-    "        is_there = MAP",
-    "        TAKEN.append(1)\n        while len(TAKEN) > 15_000: pass\n        is_there = MAP",
+    "        at_goal = MAP",
+    "        TAKEN.append(1)\n        while len(TAKEN) > 15_000: pass\n        at_goal = MAP",
 )
 
 
 class Hanging:
-    """What became of all that hung."""
+    """The results of all the code that hung."""
 
     def __init__(self, lab: LabServer) -> None:
         self.lab = lab
-        self._asked: dict[tuple[str, str], Future[Any]] = {}
+        self._results: dict[tuple[str, str], Future[Any]] = {}
 
-    def ask(self, everywhere: ThreadPoolExecutor) -> None:
-        def later(kind: str, name: str, ask: Callable[..., Any], *about: str) -> None:
-            self._asked[kind, name] = everywhere.submit(ask, *about)
+    def start(self, executor: ThreadPoolExecutor) -> None:
+        def submit(kind: str, name: str, task: Callable[..., Any], *arguments: str) -> None:
+            self._results[kind, name] = executor.submit(task, *arguments)
 
         for name, (code, _) in REWARDS.items():
-            later("reward", name, self._train, "CartPole-v1", code)
+            submit("reward", name, self._train, "CartPole-v1", code)
         for name, code in EVALUATIONS.items():
-            later("evaluation", name, self._evaluate, code)
+            submit("evaluation", name, self._evaluate, code)
         for name, (code, _) in ENVIRONMENTS.items():
-            later("environment", name, self._keep, code)
-        later("environment", "late", self._train, "custom/late-v1", None)
+            submit("environment", name, self._save, code)
+        submit("environment", "late", self._train, "custom/late-v1", None)
 
     def result(self, kind: str, name: str) -> Any:
-        return self._asked[kind, name].result()
+        return self._results[kind, name].result()
 
     def _train(self, env_id: str, code: str | None) -> dict[str, Any]:
         return self.lab.train(
@@ -81,9 +81,9 @@ class Hanging:
         subject = Subject(self.lab, self.lab.train(**BRIEF)["id"])
         return subject, subject.wait(subject.start(episodes=1, code=code))
 
-    def _keep(self, code: str) -> dict[str, Any]:
-        wish = {"name": "hanging", "code": code}
-        answer = self.lab.api.post("/environments/custom", json=wish, timeout=90)
+    def _save(self, code: str) -> dict[str, Any]:
+        body = {"name": "hanging", "code": code}
+        answer = self.lab.api.post("/environments/custom", json=body, timeout=90)
         return {"status_code": answer.status_code, **answer.json()}
 
 
@@ -91,12 +91,12 @@ class Hanging:
 def hanging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hanging]:
     folder = tmp_path_factory.mktemp("hanging-lab")
     settings = {"RL_LAB_WORKERS": "8", "RL_LAB_VIEWERS": "8"}
-    with LabServer(folder, free_port(), **settings) as lab, ThreadPoolExecutor(16) as everywhere:
+    with LabServer(folder, free_port(), **settings) as lab, ThreadPoolExecutor(16) as executor:
         late = lab.api.post("/environments/custom", json={"name": "late", "code": LATE})
         assert late.status_code == 201, late.text
-        all_of_it = Hanging(lab)
-        all_of_it.ask(everywhere)
-        yield all_of_it
+        hanging = Hanging(lab)
+        hanging.start(executor)
+        yield hanging
 
 
 @pytest.mark.parametrize("name", REWARDS)
@@ -113,13 +113,13 @@ def test_a_reward_that_hangs_ends_its_run(hanging: Hanging, name: str) -> None:
 
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_code_that_hangs_ends_its_evaluation(hanging: Hanging, name: str) -> None:
-    subject, found = hanging.result("evaluation", name)
+    subject, result = hanging.result("evaluation", name)
 
-    assert found["status"] == "failed"
-    assert (found["error"], found["error_line"]) == (f"evaluate.py, line 2: {TOO_LONG}", 2)
-    assert (found["custom"], found["mean_return"], found["video_url"]) == (None, None, None)
-    assert f"Evaluation failed: {found['error']}" in subject.lab.messages(subject.run_id)
-    assert f"{found['id']}.mp4" not in subject.files
+    assert result["status"] == "failed"
+    assert (result["error"], result["error_line"]) == (f"evaluate.py, line 2: {TOO_LONG}", 2)
+    assert (result["custom"], result["mean_return"], result["video_url"]) == (None, None, None)
+    assert f"Evaluation failed: {result['error']}" in subject.lab.messages(subject.run_id)
+    assert f"{result['id']}.mp4" not in subject.files
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
@@ -138,5 +138,5 @@ def test_an_environment_that_hangs_later_ends_its_run(hanging: Hanging) -> None:
     assert run["error"] == f"environment.py, line 39: {TOO_LONG}"
 
 
-def test_the_lab_goes_on(hanging: Hanging) -> None:
+def test_the_lab_keeps_working(hanging: Hanging) -> None:
     assert hanging.lab.train(total_timesteps=500)["status"] == "completed"

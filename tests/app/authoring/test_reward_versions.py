@@ -7,7 +7,7 @@ pytestmark = pytest.mark.slow
 _ENV = "Acrobot-v1"
 
 
-def test_versions_are_counted_and_the_same_text_is_the_same_version(server: LabServer) -> None:
+def test_versions_are_numbered_and_unchanged_code_adds_none(server: LabServer) -> None:
     codes = ["a = 1", "a = 2", "a = 2", "a = 1"]
     answers = [
         server.api.post("/reward/versions", json={"env_id": _ENV, "code": code}) for code in codes
@@ -25,7 +25,7 @@ def test_versions_are_counted_and_the_same_text_is_the_same_version(server: LabS
     assert others["items"] == []
 
 
-def test_only_the_newest_thirty_stay(server: LabServer) -> None:
+def test_only_the_newest_thirty_versions_are_kept(server: LabServer) -> None:
     for number in range(32):
         body = {"env_id": "MountainCar-v0", "code": f"a = {number}"}
         assert server.api.post("/reward/versions", json=body).status_code == 201
@@ -34,17 +34,17 @@ def test_only_the_newest_thirty_stay(server: LabServer) -> None:
     assert [one["version"] for one in listed["items"]] == list(range(32, 2, -1))
 
 
-def test_nothing_is_saved_for_an_environment_that_is_not_there(server: LabServer) -> None:
+def test_nothing_is_saved_for_an_unknown_environment(server: LabServer) -> None:
     answer = server.api.post("/reward/versions", json={"env_id": "CartPole-v9", "code": "a"})
 
     assert answer.status_code == 422
     assert answer.json()["error"]["code"] == "unknown_environment"
 
 
-def test_code_is_formatted_or_refused_with_a_sentence(server: LabServer) -> None:
+def test_code_is_formatted_or_refused_with_a_message(server: LabServer) -> None:
     answer = server.api.post("/reward/format", json={"code": "x=1"})
     assert answer.json() == {"code": "x = 1\n"}
 
     answer = server.api.post("/reward/format", json={"code": "x ="})
     assert answer.status_code == 422
-    assert answer.json()["error"]["message"] == "Not formatted: mend what is wrong first."
+    assert answer.json()["error"]["message"] == "Not formatted: fix the errors first."

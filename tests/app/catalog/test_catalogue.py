@@ -1,3 +1,4 @@
+import importlib
 import inspect
 import os
 import re
@@ -9,13 +10,10 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 import gymnasium as gym
 import numpy as np
-import sb3_contrib
-import stable_baselines3
 
-from app.catalog.algorithms.catalogue import CATALOGUE as ALGORITHMS
-from app.catalog.algorithms.spec import AlgorithmSpec
-from app.catalog.environments.catalogue import CATALOGUE as ENVIRONMENTS
-from app.catalog.environments.catalogue import get_environment
+from app.catalog.algorithms.catalogue import ALGORITHMS
+from app.catalog.algorithms.spec import AlgorithmSpec, Group
+from app.catalog.environments.catalogue import ENVIRONMENTS, get_environment
 from app.catalog.environments.options import EnvOption
 from app.catalog.environments.spec import ActionKind, EnvSpec, ObservationKind
 from app.core.errors import InputError, NotInstalledError
@@ -26,7 +24,6 @@ from app.worker.envs.environments import (
     make_env,
     policy_kind,
 )
-from app.worker.models.models import OF_THE_POLICY
 
 _NOT_HYPERPARAMETERS = {
     "policy",
@@ -38,7 +35,7 @@ _NOT_HYPERPARAMETERS = {
     "tensorboard_log",
     "stats_window_size",
     "_init_setup_model",
-    # How data is held, not how it is learned from.
+    # How data is stored, not how the algorithm learns.
     "rollout_buffer_class",
     "rollout_buffer_kwargs",
     "replay_buffer_class",
@@ -57,7 +54,7 @@ def by_id(value: object) -> str:
 
 
 @pytest.mark.parametrize("spec", INSTALLED, ids=by_id)
-def test_what_we_say_of_an_environment_is_true(spec: EnvSpec) -> None:
+def test_the_description_of_an_environment_matches_it(spec: EnvSpec) -> None:
     env = make_env(spec.id, {})
 
     check_actions(spec, env.action_space)
@@ -80,35 +77,39 @@ def check_actions(spec: EnvSpec, actions: gym.Space[Any]) -> None:
 
 
 def check_observations(spec: EnvSpec, space: gym.Space[Any]) -> None:
-    is_picture = policy_kind(space) == "Cnn"
-    assert is_picture == (spec.observation_kind is ObservationKind.IMAGE)
+    is_image = policy_kind(space) == "Cnn"
+    assert is_image == (spec.observation_kind is ObservationKind.IMAGE)
     if spec.observation_kind is ObservationKind.DISCRETE:
         assert isinstance(space, gym.spaces.Discrete)
         assert (space.n,) == spec.observation_shape
-        assert [(seen.low, seen.high) for seen in spec.observed] == [(0, space.n - 1)]
+        assert [(component.low, component.high) for component in spec.observed] == [
+            (0, space.n - 1)
+        ]
         return
     assert isinstance(space, gym.spaces.Box)
     assert space.shape == spec.observation_shape
-    if not is_picture:
-        lows = [-np.inf if seen.low is None else seen.low for seen in spec.observed]
-        highs = [np.inf if seen.high is None else seen.high for seen in spec.observed]
+    if not is_image:
+        lows = [-np.inf if component.low is None else component.low for component in spec.observed]
+        highs = [
+            np.inf if component.high is None else component.high for component in spec.observed
+        ]
         np.testing.assert_allclose(space.low, lows, rtol=1e-6)
         np.testing.assert_allclose(space.high, highs, rtol=1e-6)
 
 
 @pytest.mark.parametrize("spec", [spec for spec in INSTALLED if spec.family == "atari"], ids=by_id)
-def test_the_buttons_of_a_game_are_in_the_order_of_its_actions(spec: EnvSpec) -> None:
+def test_the_action_labels_of_a_game_are_in_the_order_of_its_actions(spec: EnvSpec) -> None:
     env: Any = make_env(spec.id, {})
 
     meanings = env.unwrapped.get_action_meanings()
 
-    said = [label.replace("wait", "noop").replace(" and ", "") for label in spec.action_labels]
-    assert [label.replace(" ", "").upper() for label in said] == meanings
+    labels = [label.replace("wait", "noop").replace(" and ", "") for label in spec.action_labels]
+    assert [label.replace(" ", "").upper() for label in labels] == meanings
     env.close()
 
 
 @pytest.mark.parametrize("spec", MISSING, ids=by_id)
-def test_what_we_say_of_an_environment_that_is_missing_is_what_gymnasium_says(
+def test_the_description_of_an_environment_that_is_not_installed_matches_gymnasium(
     spec: EnvSpec,
 ) -> None:
     registered = gym.spec(spec.id)
@@ -121,9 +122,9 @@ def test_what_we_say_of_an_environment_that_is_missing_is_what_gymnasium_says(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", INSTALLED, ids=by_id)
-def test_rewards_stay_in_the_range_we_name(spec: EnvSpec) -> None:
-    # As it is watched: for learning, the rewards of some families are clipped.
-    env = make_env(spec.id, {}, drawn=True)
+def test_rewards_stay_in_the_described_range(spec: EnvSpec) -> None:
+    # As rendered for viewers: in training, the rewards of some families are clipped.
+    env = make_env(spec.id, {}, rendered=True)
     env.reset(seed=1)
     env.action_space.seed(1)
 
@@ -141,7 +142,7 @@ def is_within(bounds: tuple[float | None, float | None], reward: float) -> bool:
 
 
 @pytest.mark.parametrize(("spec", "option"), OPTIONS, ids=by_id)
-def test_every_option_is_the_environment_s_own_and_changes_what_we_say(
+def test_every_option_exists_in_the_environment_and_changes_its_description(
     spec: EnvSpec, option: EnvOption
 ) -> None:
     values = {option.default, option.min, option.max, *(option.choices or ())}
@@ -160,7 +161,7 @@ def test_every_option_is_the_environment_s_own_and_changes_what_we_say(
 
 
 @pytest.mark.parametrize(("spec", "option"), OPTIONS, ids=by_id)
-def test_the_default_of_an_option_is_what_the_environment_takes_by_itself(
+def test_the_default_of_an_option_is_that_of_the_environment(
     spec: EnvSpec, option: EnvOption
 ) -> None:
     env = gym.make(find_environment(spec.id))
@@ -175,7 +176,7 @@ def test_the_default_of_an_option_is_what_the_environment_takes_by_itself(
 
 
 @pytest.mark.parametrize(
-    ("env_id", "env_kwargs", "field", "words"),
+    ("env_id", "env_kwargs", "field", "message"),
     [
         ("FrozenLake-v1", {"map_nam": "4x4"}, "env_kwargs.map_nam", "Did you mean map_name?"),
         ("FrozenLake-v1", {"map_name": "5x5"}, "env_kwargs.map_name", "one of 4x4, 8x8"),
@@ -191,10 +192,10 @@ def test_the_default_of_an_option_is_what_the_environment_takes_by_itself(
         ("BipedalWalker-v3", {"hardcore": True}, "env_kwargs.hardcore", "It has none."),
     ],
 )
-def test_an_option_that_can_not_be_used_is_named(
-    env_id: str, env_kwargs: dict[str, Any], field: str, words: str
+def test_an_invalid_option_is_refused_by_name(
+    env_id: str, env_kwargs: dict[str, Any], field: str, message: str
 ) -> None:
-    with pytest.raises(InputError, match=re.escape(words)) as refusal:
+    with pytest.raises(InputError, match=re.escape(message)) as refusal:
         get_environment(env_id, env_kwargs)
 
     assert refusal.value.field == field
@@ -213,20 +214,18 @@ def test_an_option_that_can_not_be_used_is_named(
         ("Pong-v4", "ALE/Pong-v5"),
     ],
 )
-def test_a_former_id_answers_with_its_successor(former: str, now: str) -> None:
+def test_a_former_id_returns_its_successor(former: str, now: str) -> None:
     assert get_environment(former).id == now
 
 
 @pytest.mark.parametrize("spec", ALGORITHMS.values(), ids=lambda spec: spec.id)
-def test_every_hyperparameter_is_one_of_the_library_s(spec: AlgorithmSpec) -> None:
-    library = stable_baselines3 if hasattr(stable_baselines3, spec.id) else sb3_contrib
-    known = inspect.signature(getattr(library, spec.id)).parameters
+def test_the_hyperparameters_are_those_of_the_library(spec: AlgorithmSpec) -> None:
+    kind = getattr(importlib.import_module(spec.library), spec.id)
+    known = inspect.signature(kind).parameters
 
-    ours = {parameter.name for parameter in spec.hyperparameters if not parameter.of_policy}
+    described = {one.name for one in spec.hyperparameters if one.group is not Group.NETWORK}
 
-    assert ours == set(known) - _NOT_HYPERPARAMETERS
-    of_policy = {parameter.name for parameter in spec.hyperparameters if parameter.of_policy}
-    assert of_policy <= OF_THE_POLICY
+    assert described == set(known) - _NOT_HYPERPARAMETERS
 
 
 @pytest.mark.parametrize("spec", ALGORITHMS.values(), ids=lambda spec: spec.id)

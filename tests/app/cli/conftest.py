@@ -15,11 +15,11 @@ SMALL = ("--set", "n_steps=64", "--set", "net_arch=8", "--n-envs", "2", "--times
 
 def run_here(*flags: str, **settings: str) -> tuple[int, str]:
     """Run a command in this process, which has imported everything; return code and output."""
-    said = io.StringIO()
+    output = io.StringIO()
     environment = {"RL_LAB_CLIPS": "0", **settings}
-    with patch.dict(os.environ, environment), redirect_stdout(said), redirect_stderr(said):
+    with patch.dict(os.environ, environment), redirect_stdout(output), redirect_stderr(output):
         code = run_command(flags)
-    return code, said.getvalue()
+    return code, output.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,26 +18,26 @@ def evaluations(run: Path) -> dict[str, dict[str, Any]]:
 
 
 def evaluate(trained: TrainedLab, *flags: str) -> tuple[str, dict[str, Any]]:
-    """Return what the command said about the first run, and what it stored."""
+    """Evaluate the first run; return the command's output and the stored evaluation."""
     run = trained.folder / trained.run_ids[0]
     before = set(evaluations(run))
     code, output = trained.command("evaluate", run.name[:12], *flags)
     assert code == 0, output
-    (new,) = [found for name, found in evaluations(run).items() if name not in before]
+    (new,) = [evaluation for name, evaluation in evaluations(run).items() if name not in before]
     return output, new
 
 
 def returns_by_plain_sb3(run: Path, seeds: list[int]) -> list[float]:
-    """Play the delivered files with nothing but Stable-Baselines3."""
+    """Evaluate the run's files with nothing but Stable-Baselines3."""
     envs = VecNormalize.load(
         str(run / "vecnormalize.pkl"), DummyVecEnv([lambda: gym.make("CartPole-v1")])
     )
     envs.training = envs.norm_reward = False
     model = PPO.load(run / "model.zip", device="cpu")
-    return [one_return(model, envs, seed) for seed in seeds]
+    return [episode_return(model, envs, seed) for seed in seeds]
 
 
-def one_return(model: PPO, envs: VecNormalize, seed: int) -> float:
+def episode_return(model: PPO, envs: VecNormalize, seed: int) -> float:
     envs.seed(seed)
     observation, total, is_over = envs.reset(), 0.0, False
     while not is_over:
@@ -47,46 +47,46 @@ def one_return(model: PPO, envs: VecNormalize, seed: int) -> float:
     return total
 
 
-def test_an_evaluation_applies_the_scaling_of_the_training(trained: TrainedLab) -> None:
+def test_an_evaluation_applies_the_normalization_of_the_training(trained: TrainedLab) -> None:
     run = trained.folder / trained.run_ids[0]
 
-    _, found = evaluate(trained, "--episodes", "6", "--seed", "42")
+    _, stored = evaluate(trained, "--episodes", "6", "--seed", "42")
 
-    assert found["seeds"] == [42, 43, 44, 45, 46, 47]
-    assert found["returns"] == returns_by_plain_sb3(run, found["seeds"])
+    assert stored["seeds"] == [42, 43, 44, 45, 46, 47]
+    assert stored["returns"] == returns_by_plain_sb3(run, stored["seeds"])
 
 
-def test_an_evaluation_says_what_the_returns_say(trained: TrainedLab) -> None:
-    output, found = evaluate(trained, "--episodes", "6")
+def test_the_statistics_of_an_evaluation_match_its_returns(trained: TrainedLab) -> None:
+    output, stored = evaluate(trained, "--episodes", "6")
 
-    returns = np.array(found["returns"])
-    assert found["mean_return"] == pytest.approx(returns.mean())
-    assert found["std_return"] == pytest.approx(returns.std(ddof=1))
-    assert found["min"] <= found["ci95"][0] <= found["mean_return"] <= found["ci95"][1]
-    assert found["ci95"][1] <= found["max"]
-    assert found["terminations"] == {"terminated": 6, "truncated": 0}
-    assert found["left_out"] == ["action_noise"]
+    returns = np.array(stored["returns"])
+    assert stored["mean_return"] == pytest.approx(returns.mean())
+    assert stored["std_return"] == pytest.approx(returns.std(ddof=1))
+    assert stored["min"] <= stored["ci95"][0] <= stored["mean_return"] <= stored["ci95"][1]
+    assert stored["ci95"][1] <= stored["max"]
+    assert stored["terminations"] == {"terminated": 6, "truncated": 0}
+    assert stored["left_out"] == ["action_noise"]
     assert f"mean return   {returns.mean():,.2f}" in output
     assert f"median        {np.median(returns):,.2f}" in output
     assert "ended 0 of 6 episodes" in output
     assert "left out      action noise" in output
 
 
-def test_drawn_actions_are_the_same_for_the_same_seed_and_others_for_another(
+def test_stochastic_actions_depend_only_on_the_seed(
     trained: TrainedLab,
 ) -> None:
-    drawn = ("--stochastic", "--episodes", "4", "--seed")
+    stochastic = ("--stochastic", "--episodes", "4", "--seed")
 
-    first = evaluate(trained, *drawn, "5")[1]
-    again = evaluate(trained, *drawn, "5")[1]
-    other = evaluate(trained, *drawn, "500")[1]
+    first = evaluate(trained, *stochastic, "5")[1]
+    repeated = evaluate(trained, *stochastic, "5")[1]
+    other = evaluate(trained, *stochastic, "500")[1]
 
-    assert first["returns"] == again["returns"]
-    assert first["ci95"] == again["ci95"]
+    assert first["returns"] == repeated["returns"]
+    assert first["ci95"] == repeated["ci95"]
     assert first["returns"] != other["returns"]
 
 
-def test_a_checkpoint_is_evaluated_like_the_policy_taken_with_it(trained: TrainedLab) -> None:
+def test_a_checkpoint_is_evaluated_like_the_policy_saved_with_it(trained: TrainedLab) -> None:
     run = trained.folder / trained.run_ids[0]
     newest = max(int(path.stem) for path in run.glob("checkpoints/*.zip"))
 
@@ -99,27 +99,27 @@ def test_a_checkpoint_is_evaluated_like_the_policy_taken_with_it(trained: Traine
     assert of_first["returns"] != of_policy["returns"]
 
 
-def test_a_single_episode_has_no_spread_and_is_judged_by_code_too(
+def test_a_single_episode_has_no_spread_and_can_be_evaluated_by_custom_code(
     trained: TrainedLab, tmp_path: Path
 ) -> None:
-    judge = tmp_path / "judge.py"
-    judge.write_text("def evaluate(episode):\n    return {'twice': 2 * episode.length}\n")
+    code = tmp_path / "judge.py"
+    code.write_text("def evaluate(episode):\n    return {'twice': 2 * episode.length}\n")
 
-    output, found = evaluate(trained, "--episodes", "1", "--code", str(judge))
+    output, stored = evaluate(trained, "--episodes", "1", "--code", str(code))
 
-    assert found["custom"] == {"twice": 2 * found["lengths"][0]}
-    assert f"twice         {2 * found['lengths'][0]:,.2f}" in output
-    assert found["std_return"] is None
-    assert found["ci95"] is None
+    assert stored["custom"] == {"twice": 2 * stored["lengths"][0]}
+    assert f"twice         {2 * stored['lengths'][0]:,.2f}" in output
+    assert stored["std_return"] is None
+    assert stored["ci95"] is None
     assert "95 % interval - to -" in output
 
 
-def test_code_that_can_not_work_is_refused(trained: TrainedLab, tmp_path: Path) -> None:
-    judge = tmp_path / "judge.py"
+def test_missing_or_invalid_code_is_refused(trained: TrainedLab, tmp_path: Path) -> None:
+    code = tmp_path / "judge.py"
 
-    missing = trained.command("evaluate", trained.run_ids[0], "--code", str(judge))
-    judge.write_text("def evaluate(episode) return 1")
-    broken = trained.command("evaluate", trained.run_ids[0], "--code", str(judge))
+    missing = trained.command("evaluate", trained.run_ids[0], "--code", str(code))
+    code.write_text("def evaluate(episode) return 1")
+    broken = trained.command("evaluate", trained.run_ids[0], "--code", str(code))
 
     assert (missing[0], broken[0]) == (2, 2)
     assert "can't be read: No such file or directory." in missing[1]
@@ -130,9 +130,7 @@ def test_code_that_can_not_work_is_refused(trained: TrainedLab, tmp_path: Path) 
     ("wanted", "sentence"),
     [("best", "has no best policy"), ("7", "--checkpoint must be best or a step of which run")],
 )
-def test_a_checkpoint_that_isn_t_there_is_refused(
-    trained: TrainedLab, wanted: str, sentence: str
-) -> None:
+def test_a_missing_checkpoint_is_refused(trained: TrainedLab, wanted: str, sentence: str) -> None:
     code, output = trained.command("evaluate", trained.run_ids[0], "--checkpoint", wanted)
 
     assert code == 2

@@ -10,7 +10,7 @@ from tests.app.cli.conftest import TrainedLab
 pytestmark = pytest.mark.slow
 
 
-def test_a_bundle_holds_the_run_and_a_manifest_that_proves_it(
+def test_a_bundle_holds_the_run_and_a_manifest_with_its_hashes(
     trained: TrainedLab, tmp_path: Path
 ) -> None:
     run_id, bundle = trained.run_ids[1], tmp_path / "bundle.zip"
@@ -22,8 +22,8 @@ def test_a_bundle_holds_the_run_and_a_manifest_that_proves_it(
     with zipfile.ZipFile(bundle) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(files.pop("manifest.json"))
-    wanted = {"config.json", "metrics.jsonl", "model.zip", "policy.pt", "vecnormalize.pkl"}
-    assert wanted | {"events.json"} <= set(files)
+    expected = {"config.json", "metrics.jsonl", "model.zip", "policy.pt", "vecnormalize.pkl"}
+    assert expected | {"events.json"} <= set(files)
     assert {Path(name).parent.name for name in files} == {"", "checkpoints"}
     assert {file["name"]: file["sha256"] for file in manifest["files"]} == {
         name: hashlib.sha256(content).hexdigest() for name, content in files.items()
@@ -35,7 +35,7 @@ def test_a_bundle_holds_the_run_and_a_manifest_that_proves_it(
     assert list(tmp_path.iterdir()) == [bundle]
 
 
-def test_a_bundle_replaces_a_file_only_if_told_to(trained: TrainedLab, tmp_path: Path) -> None:
+def test_a_bundle_replaces_a_file_only_with_force(trained: TrainedLab, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle.zip"
     bundle.write_text("precious")
 
@@ -49,7 +49,7 @@ def test_a_bundle_replaces_a_file_only_if_told_to(trained: TrainedLab, tmp_path:
     assert zipfile.is_zipfile(bundle)
 
 
-def test_a_bundle_needs_a_folder_to_lie_in(trained: TrainedLab, tmp_path: Path) -> None:
+def test_a_bundle_needs_an_existing_folder(trained: TrainedLab, tmp_path: Path) -> None:
     for target, sentence in ((tmp_path, "is a folder"), (tmp_path / "a" / "b", "doesn't exist")):
         code, output = trained.command("export", "latest", "--to", str(target))
         assert code == 2

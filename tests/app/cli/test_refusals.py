@@ -8,7 +8,7 @@ from app.cli import COMMANDS, run_command
 from app.cli.parsing import read_pairs, read_value
 from app.core.errors import InputError
 from app.core.settings import read_settings
-from tests.lab_server import ROOT, run_main_to_its_end
+from tests.lab_server import ROOT, run_main
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,10 @@ from tests.lab_server import ROOT, run_main_to_its_end
         (["train", "CartPole-v1", "--engine", "x"], "--engine must be 'auto', 'fast' or 'sb3'"),
         (
             ["train", "CartPole-v1", "--algorithm", "qrdqn", "--engine", "fast"],
-            "--engine fast can't train this: QRDQN is not in the fast engine. Use auto or sb3.",
+            (
+                "--engine fast can't train this: the fast engine does not support QRDQN. Use "
+                "auto or sb3."
+            ),
         ),
         (["train", "CartPole-v1", "--workers", "0"], "--workers must be a number from 1"),
         (["train", "CartPole-v1", "--colour"], "Unrecognized arguments: --colour."),
@@ -45,10 +48,10 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
 ) -> None:
     code = run_command(flags)
 
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 2
-    assert sentence in said.err
-    assert len((said.out + said.err).splitlines()) == 1
+    assert sentence in printed.err
+    assert len((printed.out + printed.err).splitlines()) == 1
 
 
 @pytest.mark.slow
@@ -60,17 +63,17 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(
         (["--no-browser", "train"], "The command comes first: python main.py train --help"),
     ],
 )
-def test_the_program_refuses_in_the_same_way(
+def test_the_program_refuses_wrong_usage_in_the_same_way(
     flags: list[str], sentence: str, runs_dir: Path
 ) -> None:
-    code, output = run_main_to_its_end(*flags, RL_LAB_RUNS=str(runs_dir))
+    code, output = run_main(*flags, RL_LAB_RUNS=str(runs_dir))
 
     assert code == 2
     assert sentence in output
     assert len(output.splitlines()) == 1
 
 
-def test_what_is_refused_leaves_no_run_behind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_command_leaves_no_run_behind(capsys: pytest.CaptureFixture[str]) -> None:
     run_command(["train", "CartPole-v1", "--seeds", "0"])
 
     code = run_command(["runs"])
@@ -80,7 +83,7 @@ def test_what_is_refused_leaves_no_run_behind(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps_with_an_example(
+def test_the_help_of_every_command_has_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="0"):
@@ -93,12 +96,12 @@ def test_the_help_of_the_program_names_every_command(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit, match="0"):
         read_settings(["--help"], {}, commands=COMMANDS)
 
-    said = capsys.readouterr().out
-    assert all(f"  {name} " in said for name in COMMANDS)
+    printed = capsys.readouterr().out
+    assert all(f"  {name} " in printed for name in COMMANDS)
 
 
 @pytest.mark.parametrize("command", ["runs", "export"])
-def test_reading_commands_don_t_wait_for_heavy_imports(command: str) -> None:
+def test_read_only_commands_avoid_heavy_imports(command: str) -> None:
     code = f"import app.cli.{command}, sys; print({{'nicegui', 'torch'}} & set(sys.modules))"
 
     done = subprocess.run(
@@ -123,11 +126,11 @@ def test_reading_commands_don_t_wait_for_heavy_imports(command: str) -> None:
         ("relu", "relu"),
     ],
 )
-def test_values_are_read_as_people_type_them(text: str, value: object) -> None:
+def test_values_are_read_as_users_type_them(text: str, value: object) -> None:
     assert read_value(text) == value
 
 
-def test_one_layer_needs_no_brackets_and_no_name_comes_twice() -> None:
+def test_one_layer_needs_no_brackets_and_a_repeated_name_is_refused() -> None:
     assert read_pairs("--set", ["net_arch=8", "gamma=0.9"]) == {"net_arch": [8], "gamma": 0.9}
     with pytest.raises(InputError, match="--set gamma is given twice"):
         read_pairs("--set", ["gamma=0.9", "gamma=0.8"])

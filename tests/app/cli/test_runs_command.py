@@ -13,22 +13,23 @@ from storage.database.tables.runs import RunRow, SchemaRow
 from storage.errors import AmbiguousRunError
 from storage.files.lab_folder import LabFolder
 from storage.records.runs import Progress, RunStatus
+from tests.stored_configs import stored_config
 
 
 @pytest.fixture
 def two_runs(runs_dir: Path) -> tuple[str, str]:
-    """The ids of an older run that was stopped and a newer one that waits."""
+    """The ids of an older run that was stopped and a newer one that has not started."""
     runs_dir.mkdir()
     database = open_database(LabFolder(runs_dir).database)
-    config = {"total_timesteps": 100, "seed": 1}
-    made = [
+    config = stored_config(total_timesteps=100)
+    created = [
         runs.create_run(name=env_id, env_id=env_id, algorithm="PPO", config=config)
         for env_id in ("CartPole-v1", "Acrobot-v1")
     ]
-    runs.move_run(made[0].id, RunStatus.STOPPED)
-    runs.save_progress(made[0].id, Progress(timesteps=1_234, best=56.78), None)
+    runs.change_status(created[0].id, RunStatus.STOPPED)
+    runs.save_progress(created[0].id, Progress(timesteps=1_234, best=56.78), None)
     database.close()
-    return made[0].id, made[1].id
+    return created[0].id, created[1].id
 
 
 def test_runs_are_listed_newest_first(
@@ -44,15 +45,15 @@ def test_runs_are_listed_newest_first(
 
 
 @pytest.mark.parametrize("flags", [["--status", "stopped"], ["--env", "CartPole-v1"]])
-def test_a_list_can_be_narrowed_and_read_by_programs(
+def test_a_list_can_be_filtered_and_printed_as_json(
     flags: list[str], two_runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_command(["runs", *flags, "--json"])
 
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found["id"] == two_runs[0]
-    assert found["status"] == "stopped"
-    assert found["best"] == 56.78
+    (run,) = json.loads(capsys.readouterr().out)
+    assert run["id"] == two_runs[0]
+    assert run["status"] == "stopped"
+    assert run["best"] == 56.78
 
 
 def test_a_list_has_a_limit_and_may_be_empty(
@@ -62,13 +63,13 @@ def test_a_list_has_a_limit_and_may_be_empty(
     assert len(json.loads(capsys.readouterr().out)) == 1
 
     run_command(["runs", "--status", "failed"])
-    assert capsys.readouterr().out == "No runs of this kind.\n"
+    assert capsys.readouterr().out == "No matching runs.\n"
 
 
 @pytest.mark.parametrize(
     ("version", "sentence"), [(0, "Start the server once"), (999, "Update the program")]
 )
-def test_a_database_of_another_version_is_refused_and_left_as_it_is(
+def test_a_database_of_another_version_is_refused_and_left_unchanged(
     version: int, sentence: str, runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs_dir.mkdir()
@@ -87,8 +88,8 @@ def test_a_run_is_found_by_the_first_characters_of_its_id(runs_dir: Path) -> Non
     runs_dir.mkdir()
     database = open_database(LabFolder(runs_dir).database)
     for run_id in ("aab" + "0" * 29, "aac" + "0" * 29):
-        made = runs.create_run(name="x", env_id="x", algorithm="PPO", config={})
-        RunRow.update(id=run_id).where(RunRow.id == made.id).execute()
+        created = runs.create_run(name="x", env_id="x", algorithm="PPO", config={})
+        RunRow.update(id=run_id).where(RunRow.id == created.id).execute()
 
     assert runs.find_run("aab").id.startswith("aab")
     assert runs.find_run("latest").id.startswith("aac")
@@ -101,7 +102,7 @@ def test_a_run_is_found_by_the_first_characters_of_its_id(runs_dir: Path) -> Non
     database.close()
 
 
-def test_numbers_are_written_for_people() -> None:
+def test_numbers_are_formatted_for_reading() -> None:
     assert duration(42.4) == "0:42"
     assert duration(11_459) == "3:10:59"
     assert size(999) == "999 bytes"

@@ -11,8 +11,9 @@ from stable_baselines3 import PPO
 
 from app.cli.progress import Bars
 from storage.records.runs import Progress, RunRecord, RunStatus
-from tests.app.cli.conftest import TrainedLab, run_here
-from tests.lab_server import end, start_main, wait_until
+from tests.app.cli.conftest import SMALL, TrainedLab, run_here
+from tests.lab_server import SLEEPING_REWARD, end, start_main, wait_until
+from tests.stored_configs import stored_config
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start commands on the folder of this test; they end with it."""
+    """Start commands on the folder of this test; end them after it."""
     started: list[subprocess.Popen[str]] = []
 
     def start_one(*flags: str) -> subprocess.Popen[str]:
@@ -37,8 +38,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def only_run(folder: Path) -> Path:
-    (found,) = folder.glob("?" * 32)
-    return found
+    (run,) = folder.glob("?" * 32)
+    return run
 
 
 def wait_for_metrics(folder: Path, name: str) -> None:
@@ -48,7 +49,7 @@ def wait_for_metrics(folder: Path, name: str) -> None:
     wait_until(is_there, within=120)
 
 
-def test_a_training_ends_with_a_summary_of_each_seed_and_all_together(trained: TrainedLab) -> None:
+def test_training_ends_with_a_summary_of_each_seed_and_of_all_together(trained: TrainedLab) -> None:
     assert trained.code == 0, trained.output
     seven, three = trained.run_ids
     assert re.search(rf"^{seven} +7  completed  2,0\d\d  ", trained.output, re.M)
@@ -56,16 +57,23 @@ def test_a_training_ends_with_a_summary_of_each_seed_and_all_together(trained: T
     assert re.search(r"Together: mean reward [\d.]+ ± [\d.]+ over 2 of 2 seeds", trained.output)
 
 
-def test_a_training_tells_how_far_it_is_in_plain_lines_where_there_is_no_terminal(
-    trained: TrainedLab,
+def test_training_shows_its_progress_in_plain_lines_without_a_terminal(
+    tmp_path: Path,
 ) -> None:
-    assert re.search(r"^ *\d+%  seed 7  running, [\d,]+ of 2,000 steps", trained.output, re.M)
-    assert "steps/s" in trained.output
-    assert "\x1b" not in trained.output
-    assert "\r" not in trained.output
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLEEPING_REWARD.format(seconds=0.001))
+    flags = ("train", "CartPole-v1", "--seed", "7", "--reward", str(slow), *SMALL)
+
+    code, output = run_here(*flags, RL_LAB_RUNS=str(tmp_path / "runs"))
+
+    assert code == 0, output
+    assert re.search(r"^ *\d+%  seed 7  running, [\d,]+ of 2,000 steps", output, re.M)
+    assert "steps/s" in output
+    assert "\x1b" not in output
+    assert "\r" not in output
 
 
-def test_a_bar_fits_on_a_usual_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_fits_on_a_common_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     now = datetime.now(UTC)
     run = RunRecord(
         id="0" * 32,
@@ -73,7 +81,7 @@ def test_a_bar_fits_on_a_usual_terminal(capsys: pytest.CaptureFixture[str]) -> N
         env_id="CartPole-v1",
         algorithm="PPO",
         status=RunStatus.RUNNING,
-        config={"seed": 42, "total_timesteps": 20_000},
+        config=stored_config(seed=42, total_timesteps=20_000),
         created_at=now,
         updated_at=now,
         progress=Progress(timesteps=5_000, elapsed_s=10.0),
@@ -88,7 +96,7 @@ def test_a_bar_fits_on_a_usual_terminal(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == f"{line}\x1b[1A\x1b[J{line}Stopping.\n"
 
 
-def test_a_run_is_trained_as_its_flags_say(trained: TrainedLab) -> None:
+def test_a_run_is_trained_with_its_flags(trained: TrainedLab) -> None:
     config = json.loads((trained.folder / trained.run_ids[0] / "config.json").read_text())
 
     assert config["seed"] == 7
@@ -99,7 +107,7 @@ def test_a_run_is_trained_as_its_flags_say(trained: TrainedLab) -> None:
     assert config["wrappers"]["action_noise"] == 0.1
 
 
-def test_a_run_can_begin_with_the_policy_of_another_by_the_start_of_its_id(
+def test_a_run_can_start_from_the_policy_of_another_given_by_an_id_prefix(
     trained: TrainedLab,
 ) -> None:
     same = ("--set", "net_arch=8", "--set", "n_steps=64", "--wrapper", "normalize_observation=true")
@@ -117,7 +125,7 @@ def test_a_run_can_begin_with_the_policy_of_another_by_the_start_of_its_id(
     assert config["init_from"] == first
 
 
-def test_ctrl_c_stops_a_training_and_keeps_its_model_and_the_best_one(
+def test_ctrl_c_stops_training_and_saves_the_model_and_the_best_one(
     tmp_path: Path, start: Start
 ) -> None:
     wrappers = ("--wrapper", "normalize_observation=true", "--evaluate-every", "500")
@@ -127,21 +135,21 @@ def test_ctrl_c_stops_a_training_and_keeps_its_model_and_the_best_one(
     output = process.communicate(timeout=60)[0]
 
     assert process.returncode == 130
-    assert "Stopping; the model is kept. Ctrl-C again ends at once." in output
+    assert "Stopping; the model is saved. Press Ctrl-C again to exit at once." in output
     run = only_run(tmp_path)
     assert re.search(rf"^{run.name} +\d+  stopped ", output, re.M)
     PPO.load(run / "model.zip", device="cpu")
 
-    code, told = run_here(
+    code, evaluated = run_here(
         "evaluate", "latest", "--checkpoint", "best", "--episodes", "10", RL_LAB_RUNS=str(tmp_path)
     )
-    assert code == 0, told
+    assert code == 0, evaluated
     lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     best = max(line["eval_reward"] for line in lines if "eval_reward" in line)
-    assert f"mean return   {best:,.2f}" in told
+    assert f"mean return   {best:,.2f}" in evaluated
 
 
-def test_a_second_ctrl_c_ends_at_once_and_the_next_command_says_what_happened(
+def test_a_second_ctrl_c_exits_at_once_and_the_next_command_lists_the_run(
     tmp_path: Path, start: Start
 ) -> None:
     process = start("train", *ENDLESS)
@@ -153,12 +161,12 @@ def test_a_second_ctrl_c_ends_at_once_and_the_next_command_says_what_happened(
     output = process.communicate(timeout=60)[0]
 
     assert process.returncode in {130, 143}
-    assert "Ended at once." in output
+    assert "Exited at once." in output
     listed = run_here("runs", RL_LAB_RUNS=str(tmp_path))[1]
     assert only_run(tmp_path).name in listed
 
 
-def test_a_run_that_fails_is_named_with_its_reason_and_exit_code_1(tmp_path: Path) -> None:
+def test_a_run_that_fails_is_reported_with_its_reason_and_exit_code_1(tmp_path: Path) -> None:
     code, output = run_here(
         *("train", "CartPole-v1", "--wrapper", 'randomize={"moon": [1, 2]}'),
         RL_LAB_RUNS=str(tmp_path),
@@ -168,7 +176,7 @@ def test_a_run_that_fails_is_named_with_its_reason_and_exit_code_1(tmp_path: Pat
     assert re.search(r"^Run \w{8} failed: .*moon", output, re.M)
 
 
-def test_what_waited_before_keeps_waiting(tmp_path: Path, start: Start) -> None:
+def test_runs_of_an_earlier_command_stay_queued(tmp_path: Path, start: Start) -> None:
     process = start("train", *ENDLESS, "--seeds", "2", "--workers", "1")
     wait_for_metrics(tmp_path, "reward")
     process.kill()

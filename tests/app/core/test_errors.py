@@ -1,4 +1,4 @@
-"""What the lab refuses, and how the API answers it."""
+"""How the API answers the errors of the lab."""
 
 import httpx
 import pytest
@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app.accounts.errors import AccessError, HiddenError, TooManyError
-from app.api.shared.errors import NotThereError, add_error_handlers
+from app.api.shared.errors import PathNotFoundError, add_error_handlers
 from app.core.errors import InputError, UnknownAlgorithmError
 from app.discovery.previews import PreviewError
 from app.evaluation.service import TooManyEvaluationsError
@@ -17,8 +17,8 @@ from storage.errors import (
     GroupNotFoundError,
     LabError,
     LastAdminError,
-    PersonNotFoundError,
     RunNotFoundError,
+    UserNotFoundError,
     VersionNotFoundError,
     WrongStateError,
 )
@@ -28,11 +28,16 @@ REFUSALS = [
     (InputError("No.", field="seed"), 422, "invalid_value", "seed"),
     (UnknownAlgorithmError("PPP", ["PPO"]), 422, "unknown_algorithm", "algorithm"),
     (BadCursorError(), 422, "invalid_value", "cursor"),
-    (NotThereError(UnknownAlgorithmError("PPP", ["PPO"])), 404, "unknown_algorithm", "algorithm"),
+    (
+        PathNotFoundError(UnknownAlgorithmError("PPP", ["PPO"])),
+        404,
+        "unknown_algorithm",
+        "algorithm",
+    ),
     (RunNotFoundError("r"), 404, "not_found", None),
     (GroupNotFoundError("g"), 404, "not_found", None),
     (EvaluationNotFoundError("e"), 404, "not_found", None),
-    (PersonNotFoundError("p"), 404, "not_found", None),
+    (UserNotFoundError("p"), 404, "not_found", None),
     (VersionNotFoundError("v"), 404, "not_found", None),
     (HiddenError("There is no run 'r'."), 404, "not_found", None),
     (AccessError("No."), 403, "forbidden", None),
@@ -41,7 +46,7 @@ REFUSALS = [
     (DatabaseLockedError(), 503, "not_written", None),
     (PreviewError("the worker was lost"), 503, "no_worker", None),
 ]
-WAITING = [(TooManyError(2.5), "3"), (TooManyEvaluationsError("of this run", 5), "10")]
+RETRY_LATER = [(TooManyError(2.5), "3"), (TooManyEvaluationsError("of this run", 5), "10")]
 
 
 def answer_to(error: LabError) -> httpx.Response:
@@ -65,15 +70,15 @@ def test_a_refusal_is_answered_with_its_status_code_and_field(
     assert answer.json() == {"error": {"code": code, "message": str(error), "field": field}}
 
 
-@pytest.mark.parametrize(("error", "seconds"), WAITING)
-def test_who_is_too_quick_hears_when_to_try_again(error: LabError, seconds: str) -> None:
+@pytest.mark.parametrize(("error", "seconds"), RETRY_LATER)
+def test_too_many_requests_are_answered_with_a_retry_time(error: LabError, seconds: str) -> None:
     answer = answer_to(error)
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, seconds)
     assert answer.json()["error"]["code"] == "too_many"
 
 
-def test_an_error_that_nobody_expected_tells_nothing_of_the_server(
+def test_an_unexpected_error_reveals_nothing_about_the_server(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     api = FastAPI()

@@ -11,22 +11,22 @@ from storage.files.lab_folder import LabFolder
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Workers that know nothing, and what they were asked."""
-    orders: list[bytes] = []
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The requests to workers that know no environment."""
+    requests: list[bytes] = []
 
     async def start(*_: object) -> None: ...
 
     async def receive(_: LocalWorker) -> messages.NotDescribed:
         return messages.NotDescribed(is_known=False, why="")
 
-    monkeypatch.setattr(WorkerPool, "_check", lambda *_: None)
+    monkeypatch.setattr(WorkerPool, "_check", start)
     monkeypatch.setattr(LocalWorker, "start", start)
     monkeypatch.setattr(LocalWorker, "receive", receive)
-    monkeypatch.setattr(LocalWorker, "send", lambda _, order: orders.append(order))
+    monkeypatch.setattr(LocalWorker, "send", lambda _, request: requests.append(request))
     monkeypatch.setattr(LocalWorker, "kill", lambda _: None)
     monkeypatch.setattr(LocalWorker, "wait", start)
-    return orders
+    return requests
 
 
 @pytest.fixture
@@ -34,21 +34,21 @@ def finder(tmp_path: Path) -> EnvironmentFinder:
     return EnvironmentFinder(LabFolder(tmp_path), WorkerPool(memory_mb=1_000, side_slots=0))
 
 
-async def test_what_is_not_there_is_looked_for_once(
-    finder: EnvironmentFinder, asked: list[bytes]
+async def test_an_unknown_environment_is_searched_once(
+    finder: EnvironmentFinder, requests: list[bytes]
 ) -> None:
     for env_id in ("Nothing-v0", "Nothing-v0", "Other-v0"):
         with pytest.raises(UnknownEnvironmentError, match=env_id):
             await finder.find(env_id)
 
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
-async def test_nobody_looks_for_who_may_not_ask(
-    finder: EnvironmentFinder, asked: list[bytes]
+async def test_no_worker_is_asked_without_permission(
+    finder: EnvironmentFinder, requests: list[bytes]
 ) -> None:
     with pytest.raises(UnknownEnvironmentError):
-        await finder.find("Nothing-v0", may_ask=False)
+        await finder.find("Nothing-v0", ask_worker=False)
 
-    assert (await finder.find("CartPole-v1", may_ask=False)).id == "CartPole-v1"
-    assert asked == []
+    assert (await finder.find("CartPole-v1", ask_worker=False)).id == "CartPole-v1"
+    assert requests == []

@@ -1,4 +1,4 @@
-"""A run that is evaluated over the API."""
+"""Drive evaluations of a run over the API."""
 
 from typing import Any
 
@@ -10,42 +10,42 @@ BRIEF: dict[str, Any] = {
     "total_timesteps": 256,
     "hyperparameters": {"n_steps": 64, "net_arch": [8]},
     "n_envs": 2,
-    # Every step of an episode is drawn, filmed and encoded.
+    # Every step of an episode is rendered and encoded.
     "wrappers": {"time_limit": 60},
 }
 OVER = {"completed", "failed", "cancelled"}
 
 
 class Subject:
-    """A run and what is asked of its evaluations."""
+    """A run with the API calls for its evaluations."""
 
     def __init__(self, lab: LabServer, run_id: str) -> None:
         self.lab = lab
         self.path = f"/runs/{run_id}/evaluations"
         self.run_id = run_id
 
-    def ask(self, **wishes: Any) -> httpx.Response:
-        return self.lab.api.post(self.path, json=wishes)
+    def request(self, **options: Any) -> httpx.Response:
+        return self.lab.api.post(self.path, json=options)
 
-    def start(self, **wishes: Any) -> str:
-        answer = self.ask(**wishes)
+    def start(self, **options: Any) -> str:
+        answer = self.request(**options)
         assert answer.status_code == 202, answer.text
-        found: str = answer.json()["id"]
-        return found
+        evaluation_id: str = answer.json()["id"]
+        return evaluation_id
 
     def get(self, evaluation_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.lab.api.get(f"{self.path}/{evaluation_id}").json()
-        return found
+        evaluation: dict[str, Any] = self.lab.api.get(f"{self.path}/{evaluation_id}").json()
+        return evaluation
 
     def wait(self, evaluation_id: str, *statuses: str) -> dict[str, Any]:
         wanted = set(statuses) or OVER
         wait_until(lambda: self.get(evaluation_id)["status"] in wanted, within=90)
         return self.get(evaluation_id)
 
-    def evaluate(self, **wishes: Any) -> dict[str, Any]:
-        found = self.wait(self.start(**wishes))
-        assert found["status"] == "completed", found
-        return found
+    def evaluate(self, **options: Any) -> dict[str, Any]:
+        evaluation = self.wait(self.start(**options))
+        assert evaluation["status"] == "completed", evaluation
+        return evaluation
 
     def video(self, evaluation_id: str, **headers: str) -> httpx.Response:
         return self.lab.api.get(f"{self.path}/{evaluation_id}/video", headers=headers)

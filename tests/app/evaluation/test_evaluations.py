@@ -1,4 +1,4 @@
-"""Evaluations on demand over the API, with real workers: numbers, videos, and bad days."""
+"""Evaluations on demand over the API, with real workers: numbers, videos, and failures."""
 
 import io
 import re
@@ -10,21 +10,21 @@ import pytest
 
 from tests.app.evaluation.evaluating import BRIEF, OVER, Subject
 from tests.conftest import free_port
-from tests.lab_server import CALM, LabServer, wait_until
+from tests.lab_server import SLEEPING_REWARD, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
 LONG: dict[str, Any] = {
     **BRIEF,
     "total_timesteps": 50_000_000,
-    "reward_code": CALM.format(seconds=0.001),
+    "reward_code": SLEEPING_REWARD.format(seconds=0.001),
     "start": True,
 }
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    folder = tmp_path_factory.mktemp("tested-lab")
+    folder = tmp_path_factory.mktemp("evaluations-lab")
     with LabServer(folder, free_port(), RL_LAB_WORKERS="1", RL_LAB_VIEWERS="1") as server:
         yield server
 
@@ -35,37 +35,44 @@ def subject(lab: LabServer) -> Subject:
 
 
 @pytest.fixture(scope="module")
-def found(subject: Subject) -> dict[str, Any]:
+def evaluation(subject: Subject) -> dict[str, Any]:
     return subject.evaluate(episodes=3, seed=42)
 
 
-def test_an_evaluation_says_what_its_episodes_say(subject: Subject, found: dict[str, Any]) -> None:
-    assert found["seeds"] == [42, 43, 44]
-    assert found["mean_return"] == pytest.approx(sum(found["returns"]) / 3)
-    assert found["median_return"] == sorted(found["returns"])[1]
-    assert found["min"] <= found["ci95"][0] <= found["ci95"][1] <= found["max"]
-    assert found["lengths"] == [int(score) for score in found["returns"]]
-    assert sum(found["terminations"].values()) == found["episodes"] == found["played"] == 3
-    assert found["timesteps"] == subject.lab.get(subject.run_id)["timesteps"]
+def test_the_statistics_of_an_evaluation_follow_from_its_episodes(
+    subject: Subject, evaluation: dict[str, Any]
+) -> None:
+    assert evaluation["seeds"] == [42, 43, 44]
+    assert evaluation["mean_return"] == pytest.approx(sum(evaluation["returns"]) / 3)
+    assert evaluation["median_return"] == sorted(evaluation["returns"])[1]
+    assert evaluation["min"] <= evaluation["ci95"][0] <= evaluation["ci95"][1] <= evaluation["max"]
+    assert evaluation["lengths"] == [int(score) for score in evaluation["returns"]]
+    assert (
+        sum(evaluation["terminations"].values())
+        == evaluation["episodes"]
+        == evaluation["played"]
+        == 3
+    )
+    assert evaluation["timesteps"] == subject.lab.get(subject.run_id)["timesteps"]
     log = subject.lab.messages(subject.run_id)
     assert "Evaluation started: 3 episodes." in log
     assert any(line.startswith("Evaluation complete: mean ") for line in log)
 
 
 def test_the_same_seed_gives_the_same_returns_with_and_without_a_video(
-    subject: Subject, found: dict[str, Any]
+    subject: Subject, evaluation: dict[str, Any]
 ) -> None:
-    again = subject.evaluate(episodes=3, seed=42, record=False)
+    repeated = subject.evaluate(episodes=3, seed=42, record=False)
 
-    assert again["returns"] == found["returns"]
-    assert again["video_url"] is None
-    assert subject.video(again["id"]).status_code == 404
+    assert repeated["returns"] == evaluation["returns"]
+    assert repeated["video_url"] is None
+    assert subject.video(repeated["id"]).status_code == 404
 
 
-def test_the_video_is_whole_and_as_long_as_the_episodes(
-    subject: Subject, found: dict[str, Any]
+def test_the_video_is_complete_and_as_long_as_the_episodes(
+    subject: Subject, evaluation: dict[str, Any]
 ) -> None:
-    answer = subject.lab.api.get(found["video_url"].removeprefix("/api"))
+    answer = subject.lab.api.get(evaluation["video_url"].removeprefix("/api"))
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "video/mp4")
     assert re.search(r'filename="eval_\d{8}-\d{6}\.mp4"', answer.headers["content-disposition"])
@@ -73,21 +80,23 @@ def test_the_video_is_whole_and_as_long_as_the_episodes(
     stream = container.streams.video[0]
     assert (stream.codec.name, stream.pix_fmt) == ("h264", "yuv420p")
     assert (stream.width, stream.height) == (600, 400)
-    assert float(stream.duration * stream.time_base) == pytest.approx(found["video"]["seconds"])
-    # Every second step at 25 pictures a second, and a moment on the last one of each episode.
-    assert sum(1 for _ in container.decode(video=0)) == pytest.approx(
-        sum(found["lengths"]) / 2 + 3 * 11, abs=9
+    assert float(stream.duration * stream.time_base) == pytest.approx(
+        evaluation["video"]["seconds"]
     )
-    assert len(answer.content) == found["video"]["size"]
+    # Every second step at 25 frames per second, and the last frame of each episode is held.
+    assert sum(1 for _ in container.decode(video=0)) == pytest.approx(
+        sum(evaluation["lengths"]) / 2 + 3 * 11, abs=9
+    )
+    assert len(answer.content) == evaluation["video"]["size"]
 
 
-def test_every_step_can_be_looked_up(subject: Subject, found: dict[str, Any]) -> None:
-    answer = subject.lab.api.get(f"{subject.path}/{found['id']}/replay").json()
+def test_the_replay_contains_every_step(subject: Subject, evaluation: dict[str, Any]) -> None:
+    answer = subject.lab.api.get(f"{subject.path}/{evaluation['id']}/replay").json()
 
     moments = answer["moments"]
     assert answer["weighs"] == "probability"
-    assert len(moments) == sum(found["lengths"])
-    for episode, score in enumerate(found["returns"], start=1):
+    assert len(moments) == sum(evaluation["lengths"])
+    for episode, score in enumerate(evaluation["returns"], start=1):
         assert sum(m["reward"] for m in moments if m["episode"] == episode) == score
     for moment in moments:
         assert len(moment["seen"]) == 4
@@ -96,28 +105,28 @@ def test_every_step_can_be_looked_up(subject: Subject, found: dict[str, Any]) ->
         assert moment["weighed"][int(moment["action"][0])] == max(moment["weighed"])
     pictures = [moment["picture"] for moment in moments]
     assert pictures == sorted(pictures)
-    assert pictures[-1] < found["video"]["seconds"] * found["video"]["fps"]
+    assert pictures[-1] < evaluation["video"]["seconds"] * evaluation["video"]["fps"]
     without = subject.evaluate(episodes=1, record=False)
     assert subject.lab.api.get(f"{subject.path}/{without['id']}/replay").status_code == 404
 
 
-def test_a_part_of_a_video_can_be_asked_for(subject: Subject, found: dict[str, Any]) -> None:
-    whole = subject.video(found["id"]).content
+def test_a_video_is_served_in_byte_ranges(subject: Subject, evaluation: dict[str, Any]) -> None:
+    whole = subject.video(evaluation["id"]).content
 
-    part = subject.video(found["id"], Range="bytes=10-19")
-    tail = subject.video(found["id"], Range="bytes=-100")
-    beyond = subject.video(found["id"], Range=f"bytes={len(whole)}-")
-    nonsense = subject.video(found["id"], Range="pictures=1-2")
+    middle = subject.video(evaluation["id"], Range="bytes=10-19")
+    tail = subject.video(evaluation["id"], Range="bytes=-100")
+    past_the_end = subject.video(evaluation["id"], Range=f"bytes={len(whole)}-")
+    unknown_unit = subject.video(evaluation["id"], Range="pictures=1-2")
 
-    assert (part.status_code, part.content) == (206, whole[10:20])
-    assert part.headers["content-range"] == f"bytes 10-19/{len(whole)}"
+    assert (middle.status_code, middle.content) == (206, whole[10:20])
+    assert middle.headers["content-range"] == f"bytes 10-19/{len(whole)}"
     assert (tail.status_code, tail.content) == (206, whole[-100:])
-    assert beyond.status_code == 416
-    assert beyond.json()["error"]["code"].endswith("range_not_satisfiable")
-    assert (nonsense.status_code, nonsense.content) == (200, whole)
+    assert past_the_end.status_code == 416
+    assert past_the_end.json()["error"]["code"].endswith("range_not_satisfiable")
+    assert (unknown_unit.status_code, unknown_unit.content) == (200, whole)
 
 
-def test_old_videos_go_and_pinned_ones_stay(lab: LabServer) -> None:
+def test_old_videos_are_removed_and_pinned_ones_are_kept(lab: LabServer) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
     first, second = (subject.evaluate(episodes=1)["id"] for _ in range(2))
     pinned = lab.api.patch(f"{subject.path}/{first}", json={"pinned": True})
@@ -126,8 +135,8 @@ def test_old_videos_go_and_pinned_ones_stay(lab: LabServer) -> None:
     newer = [subject.evaluate(episodes=1)["id"] for _ in range(3)]
 
     assert subject.video(first).status_code == 200
-    gone = subject.video(second)
-    assert (gone.status_code, gone.json()["error"]["code"]) == (410, "gone")
+    removed = subject.video(second)
+    assert (removed.status_code, removed.json()["error"]["code"]) == (410, "gone")
     assert subject.get(second)["video_url"] is None
     assert subject.get(second)["mean_return"] is not None
     assert subject.files == {f"{one}.json" for one in (first, second, *newer)} | {
@@ -137,14 +146,14 @@ def test_old_videos_go_and_pinned_ones_stay(lab: LabServer) -> None:
     assert subject.video(first).status_code == 410
 
 
-def test_evaluations_are_listed_newest_first(subject: Subject, found: dict[str, Any]) -> None:
+def test_evaluations_are_listed_newest_first(subject: Subject, evaluation: dict[str, Any]) -> None:
     newest = subject.evaluate(episodes=1, record=False)
 
     listed = subject.lab.api.get(subject.path, params={"limit": 1}).json()
     following = subject.lab.api.get(subject.path, params={"cursor": listed["next"]}).json()
 
     assert [one["id"] for one in listed["items"]] == [newest["id"]]
-    assert found["id"] in [one["id"] for one in following["items"]]
+    assert evaluation["id"] in [one["id"] for one in following["items"]]
     assert following["next"] is None
     assert subject.lab.api.get(f"{subject.path}/latest").json() == newest
     bad = subject.lab.api.get(subject.path, params={"cursor": "nothing"})
@@ -152,7 +161,7 @@ def test_evaluations_are_listed_newest_first(subject: Subject, found: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("wishes", "field"),
+    ("options", "field"),
     [
         ({"episodes": 10_000}, "episodes"),
         ({"episodes": 0}, "episodes"),
@@ -165,12 +174,10 @@ def test_evaluations_are_listed_newest_first(subject: Subject, found: dict[str, 
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_what_can_not_be_played_is_refused(
-    subject: Subject, wishes: dict[str, Any], field: str
-) -> None:
+def test_invalid_options_are_refused(subject: Subject, options: dict[str, Any], field: str) -> None:
     before = subject.files
 
-    answer = subject.ask(**wishes)
+    answer = subject.request(**options)
 
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, field)
     assert subject.files == before
@@ -179,16 +186,16 @@ def test_what_can_not_be_played_is_refused(
 def test_a_run_without_a_policy_is_refused(lab: LabServer) -> None:
     subject = Subject(lab, lab.create()["id"])
 
-    answer = subject.ask()
+    answer = subject.request()
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "wrong_state")
     assert "has no policy yet. Train it first." in answer.json()["error"]["message"]
     assert lab.api.get(f"{subject.path}/latest").status_code == 404
     assert lab.api.get(f"{subject.path}/nothing").status_code == 404
-    assert Subject(lab, "0123456789ab").ask().status_code == 404
+    assert Subject(lab, "0123456789ab").request().status_code == 404
 
 
-def test_a_run_is_evaluated_from_its_first_second_on_while_it_trains(lab: LabServer) -> None:
+def test_a_run_can_be_evaluated_while_it_trains_and_while_it_is_paused(lab: LabServer) -> None:
     subject = Subject(lab, lab.create(**LONG)["id"])
 
     early = subject.evaluate(episodes=1)
@@ -204,13 +211,15 @@ def test_a_run_is_evaluated_from_its_first_second_on_while_it_trains(lab: LabSer
     lab.wait_for(subject.run_id, "stopped")
 
 
-def test_a_checkpoint_that_goes_away_meanwhile_is_named(lab: LabServer) -> None:
+def test_an_evaluation_of_a_checkpoint_that_was_removed_meanwhile_fails_with_the_reason(
+    lab: LabServer,
+) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
     checkpoints = lab.folder / subject.run_id / "checkpoints"
     step = max(int(path.stem) for path in checkpoints.glob("*.zip"))
     of_checkpoint = subject.evaluate(episodes=2, checkpoint=step)
     assert of_checkpoint["timesteps"] == step
-    # It waits behind another one, and is gone when its turn comes.
+    # The evaluation waits behind another; its checkpoint is removed before it starts.
     subject.start(episodes=8)
     waiting = subject.start(checkpoint=step)
     for path in checkpoints.iterdir():
@@ -222,13 +231,13 @@ def test_a_checkpoint_that_goes_away_meanwhile_is_named(lab: LabServer) -> None:
     assert "checkpoint must be best or a step of which run" in ended["error"]
 
 
-def test_evaluations_wait_for_each_other_up_to_a_limit_and_can_be_cancelled(
+def test_evaluations_are_queued_up_to_a_limit_and_can_be_cancelled(
     lab: LabServer,
 ) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
     five = [subject.start(episodes=100) for _ in range(5)]
 
-    sixth = subject.ask()
+    sixth = subject.request()
 
     assert (sixth.status_code, sixth.json()["error"]["code"]) == (429, "too_many")
     assert "retry-after" in sixth.headers
@@ -238,14 +247,14 @@ def test_evaluations_wait_for_each_other_up_to_a_limit_and_can_be_cancelled(
             lab.api.post(f"{subject.path}/{one}/cancel")
     assert {subject.wait(one)["status"] for one in five} <= {"cancelled", "completed"}
     assert subject.get(five[4])["status"] == "cancelled"
-    again = lab.api.post(f"{subject.path}/{five[4]}/cancel")
-    assert again.status_code == 409
+    cancelled_again = lab.api.post(f"{subject.path}/{five[4]}/cancel")
+    assert cancelled_again.status_code == 409
     assert "Evaluation cancelled." in lab.messages(subject.run_id)
     assert subject.evaluate(episodes=1)["status"] == "completed"
     assert not [name for name in subject.files if name.endswith((".pending", ".part"))]
 
 
-def test_a_killed_worker_fails_its_evaluation_alone(lab: LabServer) -> None:
+def test_a_killed_worker_fails_only_its_own_evaluation(lab: LabServer) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
     wait_until(lambda: not lab.workers())
     started = subject.start(episodes=100)
@@ -256,9 +265,7 @@ def test_a_killed_worker_fails_its_evaluation_alone(lab: LabServer) -> None:
 
     ended = subject.wait(started)
     assert (ended["status"], ended["video_url"]) == ("failed", None)
-    assert (
-        ended["error"] == "The worker ended without a word; something killed it, or its run ended."
-    )
+    assert ended["error"] == "The worker ended without a message: it was killed, or its run ended."
     assert subject.files == {f"{started}.json"}
     assert any(
         line.startswith("Evaluation failed: The worker") for line in lab.messages(subject.run_id)
@@ -267,7 +274,7 @@ def test_a_killed_worker_fails_its_evaluation_alone(lab: LabServer) -> None:
 
 
 @pytest.mark.parametrize("end", [LabServer.terminate, LabServer.kill])
-def test_a_server_that_ends_leaves_no_evaluation_under_way(
+def test_unfinished_evaluations_fail_when_the_server_ends(
     lab: LabServer, end: Callable[[LabServer], object]
 ) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
@@ -284,7 +291,7 @@ def test_a_server_that_ends_leaves_no_evaluation_under_way(
     assert subject.evaluate(episodes=1)["status"] == "completed"
 
 
-def test_a_deleted_run_takes_its_evaluations_along(lab: LabServer) -> None:
+def test_the_evaluations_of_a_run_are_deleted_with_it(lab: LabServer) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
     subject.start(episodes=100)
 

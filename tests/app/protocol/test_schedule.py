@@ -9,34 +9,34 @@ from app.worker.models.schedules import PiecewiseLinear
 
 
 def at(schedule: Schedule, progress: float) -> float:
-    """Return what Stable-Baselines3 is told, which counts what remains."""
+    """Return the value at a progress; Stable-Baselines3 passes the remaining progress."""
     return PiecewiseLinear(schedule.points)(1.0 - progress)
 
 
-def test_a_line_falls_from_start_to_end() -> None:
+def test_a_schedule_falls_linearly_from_start_to_end() -> None:
     schedule = read_schedule("1e-3 -> 0")
 
     assert schedule is not None
     assert [at(schedule, progress) for progress in (0.0, 0.25, 1.0)] == [1e-3, 0.75e-3, 0.0]
 
 
-def test_a_line_can_wait_before_it_falls() -> None:
+def test_a_schedule_can_be_constant_before_it_falls() -> None:
     schedule = read_schedule({"start": 1.0, "end": 0.0, "from": 0.5})
 
     assert schedule is not None
     assert [at(schedule, progress) for progress in (0.0, 0.5, 0.75, 1.0)] == [1.0, 1.0, 0.5, 0.0]
 
 
-def test_points_are_joined_by_lines_and_hold_at_the_ends() -> None:
+def test_points_are_interpolated_linearly_and_constant_beyond_the_ends() -> None:
     schedule = read_schedule("0.2: 1.0, 0.6: 0.5")
 
     assert schedule is not None
-    found = [at(schedule, progress) for progress in (0.0, 0.2, 0.4, 0.6, 1.0)]
-    assert found == pytest.approx([1.0, 1.0, 0.75, 0.5, 0.5])
+    values = [at(schedule, progress) for progress in (0.0, 0.2, 0.4, 0.6, 1.0)]
+    assert values == pytest.approx([1.0, 1.0, 0.75, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("text", ["0.001 -> 0", "0: 0.001, 0.5: 0.0005, 1: 0.0001"])
-def test_a_schedule_is_written_as_it_is_read(text: str) -> None:
+def test_a_schedule_survives_reading_and_writing(text: str) -> None:
     assert str(read_schedule(text)) == text
 
 
@@ -67,12 +67,12 @@ def test_a_schedule_is_written_as_it_is_read(text: str) -> None:
         None,
     ],
 )
-def test_what_is_no_schedule_is_none(given: object) -> None:
+def test_an_invalid_schedule_is_read_as_none(given: object) -> None:
     assert read_schedule(given) is None
 
 
-class Unread(str):
-    """A text that nobody may take apart."""
+class Unparsed(str):
+    """A text that fails if it is parsed."""
 
     def split(self, *_: object) -> list[str]:  # type: ignore[override]
         raise AssertionError(self[:20])
@@ -81,8 +81,8 @@ class Unread(str):
         raise AssertionError(self[:20])
 
 
-class Untouched:
-    """A point that nobody may look at."""
+class UnreadPoint:
+    """A point that fails if it is read."""
 
     def __iter__(self) -> Iterator[float]:
         raise AssertionError
@@ -90,10 +90,10 @@ class Untouched:
 
 @pytest.mark.parametrize(
     "given",
-    [{"points": [Untouched()] * 21}, Unread("0:1," * 1_000), Unread(f"{'1' * 50_000} -> 0")],
+    [{"points": [UnreadPoint()] * 21}, Unparsed("0:1," * 1_000), Unparsed(f"{'1' * 50_000} -> 0")],
     ids=["points", "typed points", "a typed start"],
 )
-def test_what_is_far_too_long_is_put_away_unread(given: object) -> None:
+def test_input_that_is_far_too_long_is_rejected_without_parsing(given: object) -> None:
     assert read_schedule(given) is None
 
 

@@ -3,19 +3,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.core.errors import InputError, explain
-from app.run_config.config import RunConfig, RunRequest
+from app.core.errors import InputError, input_error
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 
 
-def configure(**wishes: Any) -> RunConfig:
+def configure(**options: Any) -> RunConfig:
     try:
-        request = RunRequest.model_validate({"env_id": "CartPole-v1", "algorithm": "PPO", **wishes})
+        request = RunRequest.model_validate(
+            {"env_id": "CartPole-v1", "algorithm": "PPO", **options}
+        )
     except ValidationError as error:
-        raise explain(error.errors()) from None
+        raise input_error(error.errors()) from None
     return RunConfig.from_request(request)
 
 
-def test_a_config_is_complete_without_being_told_anything() -> None:
+def test_a_config_has_defaults_for_everything() -> None:
     config = configure()
 
     assert config.total_timesteps == 100_000
@@ -28,23 +31,23 @@ def test_two_runs_without_a_seed_get_different_ones() -> None:
     assert configure().seed != configure().seed
 
 
-def test_a_config_survives_json() -> None:
+def test_a_config_survives_a_round_trip_through_json() -> None:
     config = configure(seed=7)
 
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
 
 
-def test_networks_may_have_layers_of_their_own() -> None:
+def test_policy_and_value_networks_can_have_different_layers() -> None:
     config = configure(hyperparameters={"net_arch": {"vf": [32], "pi": [8, 4]}})
-    alike = configure(hyperparameters={"net_arch": {"pi": [8], "vf": [8]}})
+    equal_layers = configure(hyperparameters={"net_arch": {"pi": [8], "vf": [8]}})
 
     assert config.hyperparameters["net_arch"] == {"pi": (8, 4), "vf": (32,)}
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
     assert config.setup().networks == config.hyperparameters["net_arch"]
-    assert alike.hyperparameters["net_arch"] == (8,)
+    assert equal_layers.hyperparameters["net_arch"] == (8,)
 
 
-def test_the_short_form_sets_the_learning_rate() -> None:
+def test_a_top_level_learning_rate_sets_the_hyperparameter() -> None:
     assert configure(learning_rate=0.01).hyperparameters["learning_rate"] == 0.01
 
 
@@ -53,16 +56,16 @@ def test_an_old_id_is_mapped_to_its_successor() -> None:
 
 
 @pytest.mark.parametrize("name", ["ppo", "PPO", "p-p-o"])
-def test_algorithms_are_known_however_they_are_written(name: str) -> None:
+def test_names_of_algorithms_ignore_case_and_hyphens(name: str) -> None:
     assert configure(algorithm=name).algorithm == "PPO"
 
 
-def test_timesteps_may_be_written_as_people_write_them() -> None:
+def test_timesteps_can_be_written_in_scientific_notation() -> None:
     assert configure(total_timesteps=1e5).total_timesteps == 100_000
 
 
 @pytest.mark.parametrize(
-    ("wishes", "field", "sentence"),
+    ("options", "field", "sentence"),
     [
         ({"env_id": "CartPole-v0"}, "env_id", "Did you mean CartPole-v1?"),
         ({"env_id": "zzz"}, "env_id", "Choose one of: CartPole-v1,"),
@@ -131,14 +134,14 @@ def test_timesteps_may_be_written_as_people_write_them() -> None:
     ],
 )
 def test_bad_input_is_refused_with_its_field(
-    wishes: dict[str, Any], field: str, sentence: str
+    options: dict[str, Any], field: str, sentence: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        configure(**wishes)
+        configure(**options)
 
     assert refused.value.field == field
     assert sentence in str(refused.value)
 
 
-def test_null_switches_off_what_can_be_switched_off() -> None:
+def test_null_disables_an_optional_hyperparameter() -> None:
     assert configure(hyperparameters={"target_kl": None}).hyperparameters["target_kl"] is None

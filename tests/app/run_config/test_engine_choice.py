@@ -1,25 +1,26 @@
-"""Which engine trains a run, and who hears of it."""
+"""Which engine trains a run, and where it is reported."""
 
 from typing import Any
 
 import gymnasium as gym
-import msgspec
 import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from app.catalog.algorithms.catalogue import CATALOGUE
+from app.catalog.algorithms.catalogue import ALGORITHMS
 from app.core.errors import InputError
-from app.protocol.engine import why_not_fast
-from app.run_config.config import RunConfig, RunRequest
-from app.worker.models.models import _FAST, settle_engine
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
+from app.worker.envs.vectorized.checked import BadEnvironmentError
+from app.worker.models.algorithms import ALGORITHMS as IMPLEMENTATIONS
+from app.worker.models.models import build_model
 from tests.lab_server import LabServer
 
-CAN_DO_IT = "it does all that is asked for here"
+ALL_SUPPORTED = "all options are supported"
 
 
-def config(**wishes: Any) -> RunConfig:
-    request = {"env_id": "CartPole-v1", "algorithm": "PPO", **wishes}
+def config(**options: Any) -> RunConfig:
+    request = {"env_id": "CartPole-v1", "algorithm": "PPO", **options}
     return RunConfig.from_request(RunRequest.model_validate(request))
 
 
@@ -30,98 +31,102 @@ def config(**wishes: Any) -> RunConfig:
         *((algorithm, "Pendulum-v1") for algorithm in ("SAC", "TD3", "TQC")),
     ],
 )
-def test_the_fast_engine_is_used_where_it_can_be(algorithm: str, env_id: str) -> None:
-    made = config(algorithm=algorithm, env_id=env_id)
+def test_the_fast_engine_is_used_where_it_is_supported(algorithm: str, env_id: str) -> None:
+    created = config(algorithm=algorithm, env_id=env_id)
 
-    assert (made.engine, made.engine_used, made.engine_reason) == ("auto", "fast", CAN_DO_IT)
-    assert made.setup().engine == "fast"
+    assert (created.engine, created.engine_used, created.engine_reason) == (
+        "auto",
+        "fast",
+        ALL_SUPPORTED,
+    )
+    assert created.setup().engine == "fast"
 
 
 @pytest.mark.parametrize(
-    ("wishes", "reason"),
+    ("options", "reason"),
     [
-        ({"algorithm": "QRDQN"}, "QRDQN is not in the fast engine"),
+        ({"algorithm": "QRDQN"}, "the fast engine does not support QRDQN"),
         (
             {"hyperparameters": {"layer_norm": True}},
-            "layer normalisation (layer_norm) is not in the fast engine",
+            "the fast engine does not support layer normalization (layer_norm)",
         ),
         (
             {"env_id": "Pendulum-v1", "hyperparameters": {"use_sde": True}},
-            "state-dependent noise (use_sde) is not in the fast engine",
+            "the fast engine does not support state-dependent noise (use_sde)",
         ),
         (
             {"env_id": "Pendulum-v1", "algorithm": "SAC", "hyperparameters": {"use_sde": True}},
-            "state-dependent noise (use_sde) is not in the fast engine",
+            "the fast engine does not support state-dependent noise (use_sde)",
         ),
         (
             {"env_id": "Pendulum-v1", "algorithm": "CrossQ"},
-            "CrossQ is not in the fast engine",
+            "the fast engine does not support CrossQ",
         ),
         (
             {"env_id": "CarRacing-v3"},
-            "observations that are pictures are not in the fast engine",
+            "the fast engine does not support image observations",
         ),
     ],
 )
-def test_sb3_is_used_for_the_rest_and_the_reason_is_kept(
-    wishes: dict[str, Any], reason: str
+def test_sb3_is_used_otherwise_and_the_reason_is_stored(
+    options: dict[str, Any], reason: str
 ) -> None:
-    made = config(**wishes)
+    created = config(**options)
 
-    assert (made.engine_used, made.engine_reason) == ("sb3", reason)
+    assert (created.engine_used, created.engine_reason) == ("sb3", reason)
     with pytest.raises(InputError) as refused:
-        config(**wishes, engine="fast")
+        config(**options, engine="fast")
     assert refused.value.field == "engine"
     assert str(refused.value) == f"engine fast can't train this: {reason}. Use auto or sb3."
 
 
-def test_sb3_can_be_asked_for() -> None:
-    made = config(engine="sb3")
+def test_sb3_can_be_requested() -> None:
+    created = config(engine="sb3")
 
-    assert (made.engine_used, made.engine_reason) == ("sb3", "as asked for")
+    assert (created.engine_used, created.engine_reason) == ("sb3", "as requested")
 
 
-def test_a_run_from_before_there_was_a_fast_engine_stays_with_sb3() -> None:
+def test_a_run_older_than_the_fast_engine_keeps_sb3() -> None:
     old = config().model_dump(exclude={"engine_used", "engine_reason"})
 
     assert RunConfig.model_validate(old).setup().engine == "sb3"
 
 
-def test_what_is_said_to_be_fast_is_what_the_worker_has() -> None:
-    fast = {name for name in CATALOGUE if why_not_fast(name, {}, "box") is None}
+def test_the_catalog_lists_exactly_the_algorithms_that_the_fast_engine_implements() -> None:
+    cataloged = {name: spec.is_in_fast_engine for name, spec in ALGORITHMS.items()}
 
-    assert fast == set(_FAST)
+    assert cataloged == {name: one.fast is not None for name, one in IMPLEMENTATIONS.items()}
 
 
-def test_a_worker_that_finds_other_observations_leaves_the_fast_engine() -> None:
-    class Seeing(gym.Env[Any, Any]):
+def test_a_worker_refuses_to_train_if_the_kind_of_observations_has_changed() -> None:
+    class DictObservations(gym.Env[Any, Any]):
         observation_space = gym.spaces.Dict({"place": gym.spaces.Box(-1, 1, (2,), np.float32)})
         action_space = gym.spaces.Discrete(2)
 
-    settled, why_not = settle_engine(config().setup(), DummyVecEnv([Seeing]))
-
-    assert settled == msgspec.structs.replace(config().setup(), engine="sb3")
-    assert why_not == "observations that are dictionaries are not in the fast engine"
+    with pytest.raises(BadEnvironmentError, match=r"CartPole-v1 are images or dictionaries now"):
+        build_model(config().setup(), DummyVecEnv([DictObservations]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("wishes", "engine", "sentence"),
+    ("options", "engine", "sentence"),
     [
-        ({}, "fast", f"Trains with the fast engine: {CAN_DO_IT}."),
-        ({"engine": "sb3"}, "sb3", "Trains with Stable-Baselines3, as asked for."),
+        ({}, "fast", "Using the fast engine."),
+        ({"engine": "sb3"}, "sb3", "Using Stable-Baselines3, as requested."),
         (
             {"hyperparameters": {"layer_norm": True}},
             "sb3",
-            "Trains with Stable-Baselines3: layer normalisation (layer_norm) is not in the fast "
-            "engine.",
+            (
+                "Using Stable-Baselines3: the fast engine does not support layer "
+                "normalization (layer_norm)."
+            ),
         ),
     ],
 )
-def test_the_record_and_the_log_say_what_trained(
-    server: LabServer, wishes: dict[str, Any], engine: str, sentence: str
+def test_the_run_and_its_log_name_the_engine(
+    server: LabServer, options: dict[str, Any], engine: str, sentence: str
 ) -> None:
-    run = server.train(total_timesteps=2_048, **wishes)
+    run = server.train(total_timesteps=2_048, **options)
 
     assert run["engine"] == run["config"]["engine_used"] == engine
     assert server.messages(run["id"]).count(sentence) == 1

@@ -4,34 +4,35 @@ import pytest
 
 from app.core.errors import InputError
 from app.protocol.wrappers import Wrappers
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 
 
-def config(**wishes: Any) -> RunConfig:
-    request = {"env_id": "CartPole-v1", "algorithm": "PPO", **wishes}
+def config(**values: Any) -> RunConfig:
+    request = {"env_id": "CartPole-v1", "algorithm": "PPO", **values}
     return RunConfig.from_request(RunRequest.model_validate(request))
 
 
 def test_options_reach_the_config() -> None:
     wrappers = {"frame_stack": 4, "normalize_reward": True, "randomize": {"gravity": [8, 12]}}
 
-    found = config(wrappers=wrappers).wrappers
+    configured = config(wrappers=wrappers).wrappers
 
-    assert found.frame_stack == 4
-    assert found.normalize_reward
-    assert found.randomize == {"gravity": (8.0, 12.0)}
+    assert configured.frame_stack == 4
+    assert configured.normalize_reward
+    assert configured.randomize == {"gravity": (8.0, 12.0)}
 
 
-def test_an_evaluation_leaves_out_what_disturbs_and_says_so() -> None:
+def test_an_evaluation_disables_disturbances() -> None:
     wrappers = Wrappers(
         frame_stack=2, normalize_observation=True, sticky_actions=0.25, randomize={"g": (1, 2)}
     )
 
-    judged = wrappers.for_evaluation()
+    evaluation = wrappers.for_evaluation()
 
     assert wrappers.disturbances == ("sticky_actions", "randomize")
-    assert judged == Wrappers(frame_stack=2, normalize_observation=True)
-    assert judged.disturbances == ()
+    assert evaluation == Wrappers(frame_stack=2, normalize_observation=True)
+    assert evaluation.disturbances == ()
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,14 @@ def test_an_evaluation_leaves_out_what_disturbs_and_says_so() -> None:
         ({"randomize": {"gravity": [0, float("inf")]}}, "wrappers.randomize.gravity", "a range"),
         ({"randomize": {"gravity": [0, 10**400]}}, "wrappers.randomize.gravity", "a range"),
         ({"randomize": {"gravity": [False, True]}}, "wrappers.randomize.gravity", "a range"),
-        ({"randomize": {"__class__": [1, 2]}}, "wrappers.randomize.__class__", "no name"),
+        (
+            {"randomize": {"__class__": [1, 2]}},
+            "wrappers.randomize.__class__",
+            "not an attribute name",
+        ),
     ],
 )
-def test_a_wrong_option_is_refused_with_its_field(
+def test_an_invalid_option_is_refused_with_its_field(
     wrappers: dict[str, Any], field: str, words: str
 ) -> None:
     with pytest.raises(InputError, match=words) as refused:
@@ -61,42 +66,42 @@ def test_a_wrong_option_is_refused_with_its_field(
     assert refused.value.field == field
 
 
-def test_a_preset_fills_in_what_is_not_named() -> None:
-    found = config(env_id="LunarLander-v3", preset="fast", hyperparameters={"n_epochs": 3})
+def test_a_preset_sets_what_the_request_omits() -> None:
+    created = config(env_id="LunarLander-v3", preset="fast", hyperparameters={"n_epochs": 3})
 
-    assert found.hyperparameters["n_epochs"] == 3
-    assert found.hyperparameters["gamma"] == 0.995
-    assert found.n_envs == 32
-    assert found.wrappers.normalize_reward
-    assert found.total_timesteps == 300_000
+    assert created.hyperparameters["n_epochs"] == 3
+    assert created.hyperparameters["gamma"] == 0.995
+    assert created.n_envs == 32
+    assert created.wrappers.normalize_reward
+    assert created.total_timesteps == 300_000
 
 
-def test_what_is_named_beside_a_preset_wins() -> None:
-    found = config(preset="fast", total_timesteps=5_000, n_envs=16, learning_rate=0.5)
+def test_explicit_values_override_a_preset() -> None:
+    created = config(preset="fast", total_timesteps=5_000, n_envs=16, learning_rate=0.5)
 
-    assert (found.total_timesteps, found.n_envs) == (5_000, 16)
-    assert found.hyperparameters["learning_rate"] == 0.5
+    assert (created.total_timesteps, created.n_envs) == (5_000, 16)
+    assert created.hyperparameters["learning_rate"] == 0.5
 
 
 def test_stopping_when_solved_needs_a_threshold() -> None:
     assert config(stop_when_solved=True, total_timesteps=2_000).evaluate_every == 100
-    with pytest.raises(InputError, match="no score") as refused:
+    with pytest.raises(InputError, match="no solved threshold") as refused:
         config(env_id="Pendulum-v1", stop_when_solved=True)
     assert refused.value.field == "stop_when_solved"
 
 
-def test_a_memory_of_pictures_is_smaller_and_one_that_does_not_fit_is_refused() -> None:
-    found = config(env_id="CarRacing-v3", algorithm="SAC").hyperparameters["buffer_size"]
+def test_a_replay_buffer_of_images_is_smaller_and_one_that_does_not_fit_is_refused() -> None:
+    size = config(env_id="CarRacing-v3", algorithm="SAC").hyperparameters["buffer_size"]
 
-    assert isinstance(found, int)
-    assert 10_000 < found < 300_000
+    assert isinstance(size, int)
+    assert 10_000 < size < 300_000
     with pytest.raises(InputError, match="don't fit") as refused:
         config(env_id="CarRacing-v3", algorithm="SAC", hyperparameters={"buffer_size": 300_000})
     assert refused.value.field == "hyperparameters.buffer_size"
     assert config(algorithm="DQN").hyperparameters["buffer_size"] == 100_000
 
 
-def test_evaluations_rarer_than_the_whole_run_are_refused() -> None:
+def test_an_evaluation_interval_longer_than_the_run_is_refused() -> None:
     with pytest.raises(InputError, match="more than the 2,000 steps") as refused:
         config(total_timesteps=2_000, evaluate_every=3_000)
 

@@ -7,14 +7,14 @@ import pytest
 from app.authoring.tryouts import recording
 from app.authoring.tryouts.actions import ActionSpace
 from app.authoring.tryouts.recording import Recording
-from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.catalogue import ENVIRONMENTS
 from app.catalog.environments.spec import ActionKind
 from app.core.errors import InputError
 from app.protocol import messages
 
 
-def moment(step: int, **facts: Any) -> messages.Happened:
-    usual: dict[str, Any] = {
+def transition(step: int, **values: Any) -> messages.Happened:
+    defaults: dict[str, Any] = {
         "order": 0,
         "episode": 1,
         "seed": 5,
@@ -26,18 +26,18 @@ def moment(step: int, **facts: Any) -> messages.Happened:
         "truncated": False,
         "info": {},
     }
-    return messages.Happened(step=step, **{**usual, **facts})
+    return messages.Happened(step=step, **{**defaults, **values})
 
 
-def played(*moments: messages.Happened) -> Recording:
-    made = Recording()
-    for one in moments:
-        made.add(one)
-    return made
+def record(*transitions: messages.Happened) -> Recording:
+    recording = Recording()
+    for one in transitions:
+        recording.add(one)
+    return recording
 
 
-def test_a_whole_episode_is_kept_as_arrays_that_need_no_unpickling() -> None:
-    episode = played(moment(0), moment(1), moment(2, terminated=True))
+def test_a_complete_episode_is_saved_as_arrays_that_need_no_unpickling() -> None:
+    episode = record(transition(0), transition(1), transition(2, terminated=True))
 
     content = np.load(io.BytesIO(episode.as_npz("CartPole-v1")), allow_pickle=False)
 
@@ -50,40 +50,43 @@ def test_a_whole_episode_is_kept_as_arrays_that_need_no_unpickling() -> None:
     assert (str(content["env_id"]), int(content["seed"])) == ("CartPole-v1", 5)
 
 
-def test_what_was_taken_back_is_not_part_of_it() -> None:
-    episode = played(moment(0), moment(1), moment(2), moment(1), moment(2, truncated=True))
+def test_steps_that_were_taken_back_are_not_recorded() -> None:
+    episode = record(
+        transition(0), transition(1), transition(2), transition(1), transition(2, truncated=True)
+    )
 
-    assert episode.can_be_kept
+    assert episode.can_be_saved
     assert episode.steps == 2
 
 
-def test_an_episode_without_its_beginning_or_end_is_not_kept() -> None:
-    assert not played().can_be_kept
-    assert not played(moment(0)).can_be_kept
-    assert not played(moment(0), moment(1)).can_be_kept
-    assert not played(moment(3), moment(4, terminated=True)).can_be_kept
-    assert not played(moment(0), moment(1), moment(4, terminated=True)).can_be_kept
+def test_an_incomplete_episode_can_not_be_saved() -> None:
+    assert not record().can_be_saved
+    assert not record(transition(0)).can_be_saved
+    assert not record(transition(0), transition(1)).can_be_saved
+    assert not record(transition(3), transition(4, terminated=True)).can_be_saved
+    assert not record(transition(0), transition(1), transition(4, terminated=True)).can_be_saved
 
 
-def test_a_new_beginning_forgets_the_episode_before() -> None:
-    episode = played(moment(0), moment(1, terminated=True), moment(0), moment(1))
+def test_a_reset_discards_the_previous_episode() -> None:
+    episode = record(transition(0), transition(1, terminated=True), transition(0), transition(1))
 
-    assert not episode.can_be_kept
+    assert not episode.can_be_saved
     assert episode.steps == 1
 
 
-def test_an_endless_episode_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_MOST_NUMBERS", 30)
+def test_an_episode_that_is_too_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "_MAX_NUMBERS", 30)
 
-    episode = played(*(moment(step) for step in range(8)), moment(8, terminated=True))
+    episode = record(*(transition(step) for step in range(8)), transition(8, terminated=True))
 
     assert episode.is_too_long
-    assert not episode.can_be_kept
+    assert not episode.can_be_saved
 
 
-def test_pixels_are_left_out() -> None:
-    episode = played(
-        moment(0, observation=None), moment(1, observation=None, action=(0.5, 1.0), terminated=True)
+def test_image_observations_are_not_saved() -> None:
+    episode = record(
+        transition(0, observation=None),
+        transition(1, observation=None, action=(0.5, 1.0), terminated=True),
     )
 
     content = np.load(io.BytesIO(episode.as_npz("CarRacing-v3")))
@@ -92,13 +95,13 @@ def test_pixels_are_left_out() -> None:
     assert content["actions"].tolist() == [[0.5, 1.0]]
 
 
-CART = CATALOGUE["CartPole-v1"]
+CART = ENVIRONMENTS["CartPole-v1"]
 CHOICES = ActionSpace(ActionKind.DISCRETE, (0,), (1,))
 NUMBERS = ActionSpace(ActionKind.CONTINUOUS, (-1.0, None), (1.0, None))
 BITS = ActionSpace(ActionKind.MULTI_BINARY, (0, 0), (1, 1))
 
 
-def test_actions_that_can_be_done_are_taken_as_they_are() -> None:
+def test_valid_actions_are_accepted_unchanged() -> None:
     assert CHOICES.check(1, CART) == 1
     assert NUMBERS.check([0.5, -70], CART) == (0.5, -70.0)
     assert BITS.check([1, 0], CART) == (1.0, 0.0)
@@ -123,9 +126,7 @@ def test_actions_that_can_be_done_are_taken_as_they_are() -> None:
         (BITS, [True, False]),
     ],
 )
-def test_actions_that_can_not_be_done_are_refused_by_name(
-    space: ActionSpace, wanted: object
-) -> None:
+def test_invalid_actions_are_refused_with_the_reason(space: ActionSpace, wanted: object) -> None:
     with pytest.raises(InputError, match="action must be") as refused:
         space.check(wanted, CART)
 

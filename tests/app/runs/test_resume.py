@@ -9,15 +9,15 @@ import pytest
 from stable_baselines3 import PPO
 
 from tests.exact_runs import assert_same_runs, lines_of
-from tests.lab_server import CALM, LabServer, wait_until
+from tests.lab_server import SLEEPING_REWARD, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
 Start = Callable[..., LabServer]
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 3, "net_arch": [16]}
-# Slow enough to be stopped on the way on any machine; the pause changes no number.
-SLOW = """
+# Slow enough to be stopped midway on any machine; the sleep changes no number.
+STATEFUL_SLEEPING_REWARD = """
 import time
 
 class Reward:
@@ -44,15 +44,17 @@ def act(lab: LabServer, run_id: str, verb: str) -> dict[str, Any]:
     return run
 
 
-@pytest.mark.parametrize("wishes", CASES, ids=lambda wishes: "-".join(map(str, wishes.values())))
-def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
-    server: LabServer, wishes: dict[str, Any]
+@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(map(str, options.values())))
+def test_a_stopped_and_resumed_run_is_bit_identical_to_an_uninterrupted_one(
+    server: LabServer, options: dict[str, Any]
 ) -> None:
-    """With a reward that remembers; `make soak` has more algorithms, and longer runs."""
-    wishes = {**wishes, "total_timesteps": 1_600, "n_envs": 2, "seed": 4}
-    whole = server.train(**wishes, reward_code=SLOW.format(seconds=0))
+    """Train with a stateful reward; `make soak` has more algorithms and longer runs."""
+    options = {**options, "total_timesteps": 1_600, "n_envs": 2, "seed": 4}
+    whole = server.train(**options, reward_code=STATEFUL_SLEEPING_REWARD.format(seconds=0))
 
-    run = server.create(**wishes, reward_code=SLOW.format(seconds=0.002), start=True)
+    run = server.create(
+        **options, reward_code=STATEFUL_SLEEPING_REWARD.format(seconds=0.002), start=True
+    )
     server.wait_for_steps(run["id"], 400)
     act(server, run["id"], "stop")
     stopped = server.wait_for(run["id"], "stopped", "completed")
@@ -61,24 +63,26 @@ def test_a_stopped_and_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(
 
     assert stopped["status"] == "stopped"
     assert resumed["status"] == "completed", resumed["error"]
-    assert_same_runs(server, whole["id"], run["id"], wishes["algorithm"])
-    assert any("Training goes on from step" in text for text in server.messages(run["id"]))
+    assert_same_runs(server, whole["id"], run["id"], options["algorithm"])
+    assert any("Training continues from step" in text for text in server.messages(run["id"]))
 
 
-def test_a_paused_run_waits_and_ends_as_if_it_never_had(server: LabServer) -> None:
-    wishes = {"hyperparameters": SMALL, "total_timesteps": 1_600, "n_envs": 2, "seed": 9}
-    whole = server.train(**wishes, reward_code=SLOW.format(seconds=0))
+def test_a_paused_and_resumed_run_is_identical_to_an_uninterrupted_one(server: LabServer) -> None:
+    options = {"hyperparameters": SMALL, "total_timesteps": 1_600, "n_envs": 2, "seed": 9}
+    whole = server.train(**options, reward_code=STATEFUL_SLEEPING_REWARD.format(seconds=0))
 
-    run = server.create(**wishes, reward_code=SLOW.format(seconds=0.002), start=True)
+    run = server.create(
+        **options, reward_code=STATEFUL_SLEEPING_REWARD.format(seconds=0.002), start=True
+    )
     server.wait_for_steps(run["id"], 400)
     act(server, run["id"], "pause")
     paused = server.wait_for(run["id"], "paused")
-    again = server.get(run["id"])
+    later = server.get(run["id"])
     refused = server.api.post(f"/runs/{run['id']}/pause")
     act(server, run["id"], "resume")
     ended = server.wait_for(run["id"], "completed")
 
-    assert again["timesteps"] == paused["timesteps"]
+    assert later["timesteps"] == paused["timesteps"]
     assert refused.status_code == 409
     assert "is paused" in refused.json()["error"]["message"]
     assert ended["timesteps"] == whole["timesteps"]
@@ -96,7 +100,7 @@ def test_a_paused_run_can_be_stopped(server: LabServer) -> None:
     assert server.wait_for(run["id"], "stopped")["status"] == "stopped"
 
 
-def test_a_completed_run_goes_on_once_it_is_extended(server: LabServer) -> None:
+def test_a_completed_run_can_be_resumed_with_a_larger_budget(server: LabServer) -> None:
     run = server.train(hyperparameters=SMALL, total_timesteps=1_024, seed=1)
     refused = server.api.post(f"/runs/{run['id']}/resume")
 
@@ -113,7 +117,7 @@ def test_a_completed_run_goes_on_once_it_is_extended(server: LabServer) -> None:
     assert config["total_timesteps"] == 4_096
 
 
-def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(own_server: LabServer) -> None:
+def test_a_run_whose_worker_was_killed_resumes_from_its_checkpoint(own_server: LabServer) -> None:
     lab = own_server
     run = lab.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     lab.wait_for_steps(run["id"], 20_000)
@@ -121,7 +125,7 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(own_server: L
     paused = lab.wait_for(run["id"], "paused")
     act(lab, run["id"], "resume")
     lab.wait_for_steps(run["id"], paused["timesteps"] + 5_000)
-    shown = lines_of(lab, run["id"])
+    lines_before = lines_of(lab, run["id"])
 
     wait_until(lambda: len(lab.workers()) == 1)
     (worker,) = lab.workers()
@@ -129,21 +133,23 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(own_server: L
     lab.wait_for(run["id"], "interrupted")
     act(lab, run["id"], "resume")
     lab.wait_for(run["id"], "running")
-    gone_on = lab.wait_for_steps(run["id"], 1)
+    resumed = lab.wait_for_steps(run["id"], 1)
 
     dropped = [text for text in lab.messages(run["id"]) if "were dropped" in text]
     assert len(dropped) == 1
     step = int(dropped[0].split("step ")[1].split(" ")[0].replace(",", ""))
-    assert any(f"goes on from step {step:,}" in text for text in lab.messages(run["id"]))
-    assert gone_on["timesteps"] >= step
-    # One more checkpoint may have come after the lines were shown.
-    kept = min(int(dropped[0].split("lines ")[1].split(" ")[0]) - 1, len(shown))
+    assert any(f"continues from step {step:,}" in text for text in lab.messages(run["id"]))
+    assert resumed["timesteps"] >= step
+    # Another checkpoint may have been written after these lines were read.
+    kept = min(int(dropped[0].split("lines ")[1].split(" ")[0]) - 1, len(lines_before))
     assert kept > 0
-    assert lines_of(lab, run["id"])[:kept] == shown[:kept]
+    assert lines_of(lab, run["id"])[:kept] == lines_before[:kept]
     lab.stop_all()
 
 
-def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(own_server: LabServer) -> None:
+def test_a_killed_server_resumes_its_runs_at_the_next_start_if_configured(
+    own_server: LabServer,
+) -> None:
     run = own_server.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     own_server.wait_for_steps(run["id"], 20_000)
     act(own_server, run["id"], "pause")
@@ -155,11 +161,13 @@ def test_a_server_that_was_killed_lets_its_runs_go_on_if_told_to(own_server: Lab
 
     messages = own_server.messages(run["id"])
     assert any(text.startswith("The server ended while the run was training.") for text in messages)
-    assert any("Training goes on from step" in text for text in messages)
+    assert any("Training continues from step" in text for text in messages)
     own_server.stop_all()
 
 
-def test_a_broken_checkpoint_is_left_out_for_the_one_before(server: LabServer) -> None:
+def test_a_run_resumes_from_the_previous_checkpoint_if_the_newest_is_broken(
+    server: LabServer,
+) -> None:
     run = server.create(hyperparameters=SMALL, total_timesteps=5_000_000, start=True)
     for steps in (15_000, 40_000):
         server.wait_for_steps(run["id"], steps)
@@ -185,7 +193,7 @@ def test_a_broken_checkpoint_is_left_out_for_the_one_before(server: LabServer) -
     assert any(f"from step {int(kept[-2].stem):,}" in text for text in messages)
 
 
-def test_a_run_without_a_checkpoint_says_so(server: LabServer) -> None:
+def test_a_run_without_a_checkpoint_can_not_be_resumed(server: LabServer) -> None:
     run = server.train(hyperparameters=SMALL, total_timesteps=500)
     for file in (server.folder / run["id"] / "checkpoints").iterdir():
         file.unlink()
@@ -197,17 +205,17 @@ def test_a_run_without_a_checkpoint_says_so(server: LabServer) -> None:
     assert "has no checkpoint" in refused.json()["error"]["message"]
 
 
-def test_a_stream_that_stays_open_is_told_what_was_taken_back(server: LabServer) -> None:
-    # Rollouts of four seconds: it is stopped long before the second checkpoint.
-    calm = {
+def test_an_open_stream_reports_which_lines_were_dropped(server: LabServer) -> None:
+    # Rollouts take four seconds: the run is stopped long before the second checkpoint.
+    slow = {
         "hyperparameters": {**SMALL, "n_steps": 512},
-        "reward_code": CALM.format(seconds=0.0005),
+        "reward_code": SLEEPING_REWARD.format(seconds=0.0005),
     }
-    run = server.create(**calm, n_envs=8, total_timesteps=8_192, start=True)
+    run = server.create(**slow, n_envs=8, total_timesteps=8_192, start=True)
     server.wait_for_steps(run["id"], 5_000)
     act(server, run["id"], "stop")
     server.wait_for(run["id"], "stopped")
-    # Queued behind another run, it is a stopped run's feed that a listener already has.
+    # The run is queued behind another, so the stream opens before the run resumes.
     other = server.create(hyperparameters=SMALL, total_timesteps=3_000, start=True)
     act(server, run["id"], "resume")
 
@@ -215,10 +223,10 @@ def test_a_stream_that_stays_open_is_told_what_was_taken_back(server: LabServer)
         events = list(stream)
 
     server.wait_for(other["id"], "completed")
-    (taken_back,) = [event for event in events if event["event"] == "truncated"]
+    (truncated,) = [event for event in events if event["event"] == "truncated"]
     dropped = next(text for text in server.messages(run["id"]) if "were dropped" in text)
     kept = int(dropped.split("lines ")[1].split(" ")[0]) - 1
-    assert json.loads(taken_back["data"]) == {"n": kept}
+    assert json.loads(truncated["data"]) == {"n": kept}
     numbers: list[int] = []
     for event in events:
         if event["event"] == "truncated":
@@ -247,7 +255,7 @@ def test_checkpoints_are_artifacts_and_only_the_newest_are_kept(server: LabServe
         PPO.load(io.BytesIO(archive.read("model.zip")))
 
 
-def test_verbs_that_make_no_sense_are_refused(server: LabServer) -> None:
+def test_commands_that_do_not_fit_the_status_are_refused(server: LabServer) -> None:
     run = server.create()
 
     for verb in ("pause", "resume"):

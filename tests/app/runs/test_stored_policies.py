@@ -4,8 +4,8 @@ import pytest
 
 from app.core.errors import InputError
 from app.runs.stored_policies import Policy, PolicyAddress, read_policy
-from storage.files.fork_files import ForkFiles
 from storage.files.run_folder import RunFolder
+from storage.files.snapshot_files import SnapshotFiles
 from tests.lab_server import LabServer
 
 
@@ -21,7 +21,7 @@ from tests.lab_server import LabServer
         ("abc@²", "abc", "²"),
     ],
 )
-def test_an_address_names_a_run_and_one_of_its_policies(
+def test_an_address_is_parsed_into_a_run_and_one_of_its_policies(
     text: str, run_id: str, which: int | str | None
 ) -> None:
     assert PolicyAddress.parse(text) == PolicyAddress(run_id, which)
@@ -29,21 +29,21 @@ def test_an_address_names_a_run_and_one_of_its_policies(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    made = RunFolder(tmp_path / "run")
-    made.create({})
-    return made
+    folder = RunFolder(tmp_path / "run")
+    folder.create({})
+    return folder
 
 
 def test_every_policy_of_a_run_is_found_at_its_address(folder: RunFolder) -> None:
     assert read_policy(folder, None, field="checkpoint") is None
     folder.save_checkpoint(b"zip", {"timesteps": 100, "lines": 1}, policy=b"checkpoint", keep=3)
-    ForkFiles(folder.forks_path).save(150, b"before a change")
+    SnapshotFiles(folder.snapshots_path).save(150, b"before a change")
     folder.best_policy.write_bytes(b"best")
     folder.save_step(folder.best_policy, 120)
 
-    found = {which: read_policy(folder, which, field="x") for which in (None, 100, 150, "best")}
+    policies = {which: read_policy(folder, which, field="x") for which in (None, 100, 150, "best")}
 
-    assert found == {
+    assert policies == {
         None: Policy(b"checkpoint", 100),
         100: Policy(b"checkpoint", 100),
         150: Policy(b"before a change", 150),
@@ -56,13 +56,13 @@ def test_every_policy_of_a_run_is_found_at_its_address(folder: RunFolder) -> Non
     [
         (
             7,
-            r"The policy to begin with must be best or a step .* \(100\), got 7\.",
+            r"The policy to start with must be best or a step .* \(100\), got 7\.",
         ),
         ("soon", r"got 'soon'\."),
         ("best", "Run run has no best policy: .* It has policies of these steps: 100"),
     ],
 )
-def test_a_policy_that_is_not_there_is_refused_with_those_that_are(
+def test_a_missing_policy_is_refused_and_the_error_lists_the_available_ones(
     folder: RunFolder, which: int | str, sentence: str
 ) -> None:
     folder.save_checkpoint(b"zip", {"timesteps": 100, "lines": 1}, policy=b"policy", keep=3)
@@ -74,7 +74,7 @@ def test_a_policy_that_is_not_there_is_refused_with_those_that_are(
 
 
 @pytest.mark.slow
-def test_a_run_can_begin_with_the_best_policy_of_another(server: LabServer) -> None:
+def test_a_run_can_start_with_the_best_policy_of_another(server: LabServer) -> None:
     small = {"n_steps": 64, "net_arch": [8]}
     first = server.train(total_timesteps=512, hyperparameters=small, evaluate_every=128)
     assert "best.pt" in {path.name for path in (server.folder / first["id"]).iterdir()}

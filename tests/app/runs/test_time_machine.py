@@ -20,24 +20,26 @@ SMALL: dict[str, Any] = {"hyperparameters": {"n_steps": 64, "net_arch": [8]}, "n
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
-    folder = tmp_path_factory.mktemp("filmed-lab")
+    folder = tmp_path_factory.mktemp("clips-lab")
     with LabServer(folder, free_port(), RL_LAB_WORKERS="1", RL_LAB_CLIPS="3") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def run_id(lab: LabServer) -> str:
-    found: str = lab.train(**SMALL)["id"]
-    wait_until(lambda: not waiting(lab, found) and len(clips(lab, found)) > 1, within=180)
-    return found
+    run_id: str = lab.train(**SMALL)["id"]
+    wait_until(
+        lambda: not pending_policies(lab, run_id) and len(clips(lab, run_id)) > 1, within=180
+    )
+    return run_id
 
 
 def clips(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = lab.api.get(f"/runs/{run_id}/clips").json()["items"]
-    return found
+    items: list[dict[str, Any]] = lab.api.get(f"/runs/{run_id}/clips").json()["items"]
+    return items
 
 
-def waiting(lab: LabServer, run_id: str) -> list[Path]:
+def pending_policies(lab: LabServer, run_id: str) -> list[Path]:
     return [*(lab.folder / run_id / "clips").glob("*.policy")]
 
 
@@ -45,28 +47,28 @@ def get(lab: LabServer, url: str, **headers: str) -> httpx.Response:
     return lab.api.get(url.removeprefix("/api"), headers=headers)
 
 
-def pictures(content: bytes) -> list[Any]:
+def decode(content: bytes) -> list[Any]:
     with av.open(io.BytesIO(content)) as container:
         return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
 
 
 def test_a_run_has_clips_from_its_first_step_to_its_last(lab: LabServer, run_id: str) -> None:
-    found = clips(lab, run_id)
+    items = clips(lab, run_id)
 
-    steps = [clip["timesteps"] for clip in found]
+    steps = [clip["timesteps"] for clip in items]
     assert steps == sorted(steps)
     assert steps[-1] == lab.get(run_id)["timesteps"]
-    assert all(clip["score"] >= 8 for clip in found)
-    answer = get(lab, found[0]["url"])
+    assert all(clip["score"] >= 8 for clip in items)
+    answer = get(lab, items[0]["url"])
     assert (answer.status_code, answer.headers["content-type"]) == (200, "video/mp4")
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert len(answer.content) == found[0]["size"]
-    shown = pictures(answer.content)
-    assert len(shown) == found[0]["seconds"] * found[0]["fps"] == 125
-    assert shown[0].shape == (320, 480, 3)
+    assert len(answer.content) == items[0]["size"]
+    frames = decode(answer.content)
+    assert len(frames) == items[0]["seconds"] * items[0]["fps"] == 125
+    assert frames[0].shape == (320, 480, 3)
 
 
-def test_clips_are_served_in_parts_and_unknown_ones_are_unknown(
+def test_clips_are_served_in_byte_ranges_and_unknown_ones_get_404(
     lab: LabServer, run_id: str
 ) -> None:
     url = clips(lab, run_id)[-1]["url"]
@@ -78,29 +80,27 @@ def test_clips_are_served_in_parts_and_unknown_ones_are_unknown(
     assert lab.api.get("/runs/nothing/clips").status_code == 404
 
 
-def test_the_evolution_strings_all_clips_together_with_words_below(
-    lab: LabServer, run_id: str
-) -> None:
+def test_the_evolution_video_joins_all_clips_with_captions(lab: LabServer, run_id: str) -> None:
     answer = lab.api.post(f"/runs/{run_id}/evolutions")
     assert answer.status_code == 202
     assert lab.api.post(f"/runs/{run_id}/evolutions").status_code == 409
     url = f"/runs/{run_id}/evaluations/{answer.json()['id']}"
     wait_until(lambda: lab.api.get(url).json()["status"] not in {"queued", "running"}, within=180)
 
-    found = lab.api.get(url).json()
+    evolution = lab.api.get(url).json()
 
-    assert (found["status"], found["error"]) == ("completed", None)
-    assert lab.api.get(f"/runs/{run_id}/evolutions").json()["items"][0]["id"] == found["id"]
-    shown = pictures(get(lab, found["video_url"]).content)
+    assert (evolution["status"], evolution["error"]) == ("completed", None)
+    assert lab.api.get(f"/runs/{run_id}/evolutions").json()["items"][0]["id"] == evolution["id"]
+    frames = decode(get(lab, evolution["video_url"]).content)
     count = len(clips(lab, run_id))
-    assert found["episodes"] == count
-    assert len(shown) == 125 * count
-    below = [picture[-30:] for picture in (shown[0], shown[-1])]
-    assert all(words.max() > 180 and words.mean() < 80 for words in below)
-    assert (below[0] != below[1]).any()
+    assert evolution["episodes"] == count
+    assert len(frames) == 125 * count
+    captions = [frame[-30:] for frame in (frames[0], frames[-1])]
+    assert all(caption.max() > 180 and caption.mean() < 80 for caption in captions)
+    assert (captions[0] != captions[1]).any()
 
 
-def test_a_run_without_clips_has_no_evolution(lab: LabServer) -> None:
+def test_a_run_without_clips_has_no_evolution_video(lab: LabServer) -> None:
     created = lab.create(**SMALL)
 
     answer = lab.api.post(f"/runs/{created['id']}/evolutions")
@@ -109,7 +109,7 @@ def test_a_run_without_clips_has_no_evolution(lab: LabServer) -> None:
     assert "fewer than two clips" in answer.json()["error"]["message"]
 
 
-def test_after_a_restart_all_is_there_and_what_waited_is_filmed(
+def test_after_a_restart_clips_are_kept_and_pending_ones_are_recorded(
     lab: LabServer, run_id: str
 ) -> None:
     before = clips(lab, run_id)
@@ -124,8 +124,8 @@ def test_after_a_restart_all_is_there_and_what_waited_is_filmed(
 
     lab.restart()
 
-    wait_until(lambda: not waiting(lab, run_id), within=180)
-    # What can't be played is left out, and the rest is as it was.
-    again = clips(lab, run_id)
-    assert again[:-1] == before[:-1]
-    assert [again[-1][name] for name in ("timesteps", "score")] == [last, before[-1]["score"]]
+    wait_until(lambda: not pending_policies(lab, run_id), within=180)
+    # The snapshot that can't be played is skipped; the other clips are unchanged.
+    after = clips(lab, run_id)
+    assert after[:-1] == before[:-1]
+    assert [after[-1][name] for name in ("timesteps", "score")] == [last, before[-1]["score"]]

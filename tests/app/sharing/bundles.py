@@ -1,4 +1,4 @@
-"""Bundles to be tampered with."""
+"""Helpers that read, change and pack bundles."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ def pack(files: Files, **more: Any) -> bytes:
 
 
 def with_manifest(files: Files, change: Callable[[dict[str, Any]], None] | None = None) -> Files:
-    """Write a manifest that fits the files, as somebody with bad intentions would."""
+    """Write a manifest that matches the files, as an attacker would."""
     manifest = json.loads(files["manifest.json"])
     manifest["files"] = [
         {"name": name, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -38,7 +38,7 @@ def with_manifest(files: Files, change: Callable[[dict[str, Any]], None] | None 
 
 
 def changed(bundle: bytes, **replaced: bytes | None) -> bytes:
-    """Replace some files, or take them out, and make the manifest say so."""
+    """Replace or remove some files and update the manifest."""
     files = read(bundle)
     for name, content in replaced.items():
         if content is None:

@@ -19,33 +19,31 @@ SMALL = {"n_steps": 64, "batch_size": 64, "net_arch": [16]}
 
 @pytest.fixture(scope="module")
 def run_id(server: LabServer) -> str:
-    wishes = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
-    run = server.train(total_timesteps=2_000, **wishes)
+    options = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
+    run = server.train(total_timesteps=2_000, **options)
     assert run["status"] == "completed", run["error"]
-    found: str = run["id"]
-    return found
+    run_id: str = run["id"]
+    return run_id
 
 
-def test_tensorboard_itself_reads_what_is_exported(
-    server: LabServer, run_id: str, tmp_path: Path
-) -> None:
+def test_tensorboard_reads_the_export(server: LabServer, run_id: str, tmp_path: Path) -> None:
     answer = server.api.get(f"/runs/{run_id}/export?format=tensorboard")
 
     assert answer.status_code == 200
     name = answer.headers["Content-Disposition"].split('"')[1]
     assert name.startswith("events.out.tfevents.")
     (tmp_path / name).write_bytes(answer.content)
-    found = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0})
-    found.Reload()
+    accumulator = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0})
+    accumulator.Reload()
     lines = server.api.get(f"/runs/{run_id}/metrics").json()["items"]
     for metric in ("reward", "mean_reward", "loss"):
         ours = [(line["timesteps"], line[metric]) for line in lines if line.get(metric) is not None]
-        theirs = [(one.step, one.value) for one in found.Scalars(metric)]
+        theirs = [(one.step, one.value) for one in accumulator.Scalars(metric)]
         assert [step for step, _ in ours] == [step for step, _ in theirs]
         assert [value for _, value in ours] == pytest.approx([v for _, v in theirs], rel=1e-6)
 
 
-def test_the_script_beside_an_exported_policy_plays_as_the_lab_does(
+def test_the_script_in_an_onnx_export_gets_the_same_returns_as_the_lab(
     server: LabServer, run_id: str, tmp_path: Path
 ) -> None:
     wanted = {"episodes": 3, "seed": 7, "record": False}
@@ -69,7 +67,7 @@ def test_the_script_beside_an_exported_policy_plays_as_the_lab_does(
     assert played == server.api.get(path).json()["returns"]
 
 
-def test_what_has_no_form_in_onnx_is_refused_with_the_reason(server: LabServer) -> None:
+def test_a_policy_without_onnx_support_is_refused_with_the_reason(server: LabServer) -> None:
     run = server.train(
         algorithm="RecurrentPPO",
         total_timesteps=128,
@@ -81,5 +79,5 @@ def test_what_has_no_form_in_onnx_is_refused_with_the_reason(server: LabServer) 
 
     assert answer.status_code == 422
     assert "RecurrentPPO" in answer.json()["error"]["message"]
-    unborn = server.create()
-    assert server.api.get(f"/runs/{unborn['id']}/export?format=onnx").status_code == 409
+    untrained = server.create()
+    assert server.api.get(f"/runs/{untrained['id']}/export?format=onnx").status_code == 409

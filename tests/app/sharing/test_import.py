@@ -42,53 +42,55 @@ def evaluate(lab: LabServer, run_id: str, *, record: bool) -> dict[str, Any]:
     test = lab.api.post(f"/runs/{run_id}/evaluations", json=wanted).json()
     path = f"/runs/{run_id}/evaluations/{test['id']}"
     wait_until(lambda: lab.api.get(path).json()["status"] == "completed", within=60)
-    found: dict[str, Any] = lab.api.get(path).json()
-    return found
+    evaluation: dict[str, Any] = lab.api.get(path).json()
+    return evaluation
 
 
-def test_a_run_goes_on_in_another_lab_bit_for_bit(server: LabServer, start_server: Start) -> None:
-    wishes = {"hyperparameters": SMALL, "total_timesteps": 120_000, "seed": 4}
-    whole = server.train(**wishes)
-    cut = server.create(**wishes, start=True, name="cut short", tags=["x"])
+def test_a_run_resumed_in_another_lab_is_bit_identical(
+    server: LabServer, start_server: Start
+) -> None:
+    options = {"hyperparameters": SMALL, "total_timesteps": 120_000, "seed": 4}
+    whole = server.train(**options)
+    cut = server.create(**options, start=True, name="cut short", tags=["x"])
     server.wait_for_steps(cut["id"], 15_000)
     server.api.post(f"/runs/{cut['id']}/stop")
     stopped = server.wait_for(cut["id"], "stopped", "completed")
     assert stopped["status"] == "stopped", "it was too quick to be stopped"
-    elsewhere = start_server()
+    other_lab = start_server()
 
-    answer = send(elsewhere, export(server, cut["id"]))
+    answer = send(other_lab, export(server, cut["id"]))
 
     assert answer.status_code == 201, answer.text
     run = answer.json()
     assert run["id"] != cut["id"]
     same = ("name", "tags", "status", "timesteps", "config", "best", "episodes")
     assert {name: run[name] for name in same} == {name: stopped[name] for name in same}
-    log = elsewhere.messages(run["id"])
+    log = other_lab.messages(run["id"])
     assert log[:-1] == server.messages(cut["id"])
     assert f"run {cut['id']} of a lab" in log[-1]
-    elsewhere.api.post(f"/runs/{run['id']}/resume")
-    assert elsewhere.wait_for(run["id"], "completed", "failed")["status"] == "completed"
+    other_lab.api.post(f"/runs/{run['id']}/resume")
+    assert other_lab.wait_for(run["id"], "completed", "failed")["status"] == "completed"
     for name in ("policy.pt",):
-        ours = elsewhere.api.get(f"/runs/{run['id']}/artifacts/{name}").content
+        ours = other_lab.api.get(f"/runs/{run['id']}/artifacts/{name}").content
         assert ours == server.api.get(f"/runs/{whole['id']}/artifacts/{name}").content
     ours, theirs = (
         lab.api.get(f"/runs/{run_id}/metrics?names=reward").json()["items"]
-        for lab, run_id in ((elsewhere, run["id"]), (server, whole["id"]))
+        for lab, run_id in ((other_lab, run["id"]), (server, whole["id"]))
     )
     assert [one["reward"] for one in ours] == [one["reward"] for one in theirs]
 
 
-def test_an_imported_run_brings_its_evaluations_and_videos(
-    server: LabServer, bundle: bytes
-) -> None:
+def test_an_imported_run_has_its_evaluations_and_videos(server: LabServer, bundle: bytes) -> None:
     run = send(server, bundle).json()
 
-    found = server.api.get(f"/runs/{run['id']}/evaluations").json()["items"][0]
-    assert (found["run_id"], found["episodes"]) == (run["id"], 2)
-    assert server.api.get(f"/runs/{run['id']}/evaluations/{found['id']}/video").status_code == 200
-    replay = server.api.get(f"/runs/{run['id']}/evaluations/{found['id']}/replay")
+    evaluation = server.api.get(f"/runs/{run['id']}/evaluations").json()["items"][0]
+    assert (evaluation["run_id"], evaluation["episodes"]) == (run["id"], 2)
+    assert (
+        server.api.get(f"/runs/{run['id']}/evaluations/{evaluation['id']}/video").status_code == 200
+    )
+    replay = server.api.get(f"/runs/{run['id']}/evaluations/{evaluation['id']}/replay")
     assert replay.json()["moments"]
-    assert evaluate(server, run["id"], record=False)["returns"] == found["returns"]
+    assert evaluate(server, run["id"], record=False)["returns"] == evaluation["returns"]
 
 
 def test_a_bundle_is_named_after_its_run(server: LabServer) -> None:
@@ -102,11 +104,11 @@ def test_a_bundle_is_named_after_its_run(server: LabServer) -> None:
 def _bad_bundles(good: bytes) -> dict[str, tuple[bytes, str]]:
     files = bundles.read(good)
     record = next(name for name in files if name.startswith("evaluations/") and ".json" in name)
-    facts = next(name for name in files if name.startswith("checkpoints/") and ".json" in name)
+    metadata = next(name for name in files if name.startswith("checkpoints/") and ".json" in name)
     config = json.loads(files["config.json"])
     lines = files["metrics.jsonl"].splitlines(keepends=True)
 
-    def say(change: Callable[[dict[str, Any]], None]) -> bytes:
+    def with_changed_manifest(change: Callable[[dict[str, Any]], None]) -> bytes:
         return bundles.pack(bundles.with_manifest(files, change))
 
     def with_config(**values: Any) -> bytes:
@@ -115,49 +117,73 @@ def _bad_bundles(good: bytes) -> dict[str, tuple[bytes, str]]:
     def replaced(name: str, content: bytes) -> bytes:
         return bundles.changed(good, **{name: content})
 
-    def also(name: str, content: bytes = b"x") -> bytes:
+    def with_extra(name: str, content: bytes = b"x") -> bytes:
         return bundles.pack(bundles.with_manifest({**files, name: content}))
 
     tampered = {**files, "model.zip": files["model.zip"][:-1] + b"!"}
     deep = b'{"env_id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     return {
         "empty": (b"", "The body is empty"),
-        "no zip": (b"hello " * 100, "This is no zip file"),
-        "truncated": (good[: len(good) // 2], "a part of it is missing"),
-        "prefixed": (b"MZ" + good, "a part of it is missing"),
-        "commented": (bundles.pack(files)[:-2] + b"\x05\0hello", "a part of it is missing"),
+        "not a zip": (b"hello " * 100, "This is not a zip file"),
+        "truncated": (good[: len(good) // 2], "it is incomplete"),
+        "prefixed": (b"MZ" + good, "it is incomplete"),
+        "commented": (bundles.pack(files)[:-2] + b"\x05\0hello", "it is incomplete"),
         "damaged": (
             good[:200] + bytes(byte ^ 255 for byte in good[200:260]) + good[260:],
-            "damaged|can't be read|a part of it is missing|holds|isn't what",
+            "damaged|can't be read|it is incomplete|holds|isn't what",
         ),
-        "foreign": (bundles.pack({"notes.txt": b"hi"}), "which no run has"),
+        "foreign": (bundles.pack({"notes.txt": b"hi"}), "not part of a run"),
         "without a manifest": (_without(files), "no manifest.json"),
-        "tampered": (bundles.pack(tampered), "model.zip isn't what the bundle's manifest says"),
-        "unlisted": (bundles.pack({**files, "reward.py": b"1"}), "other files than its manifest"),
-        "missing": (say(lambda m: m["files"].pop()), "other files than its manifest"),
-        "climbing": (also("../../evil.py"), "which no run has"),
-        "absolute": (also("/etc/passwd"), "which no run has"),
-        "backslashes": (also("..\\evil.py"), "which no run has"),
-        "nul": (
-            also("config.json-.png").replace(b"json-.png", b"json\0.png"),
-            "which no run has",
+        "tampered": (bundles.pack(tampered), "model.zip doesn't match the bundle's manifest"),
+        "unlisted": (
+            bundles.pack({**files, "reward.py": b"1"}),
+            "differ from those in its manifest",
         ),
-        "hidden": (also(".lock"), "which no run has"),
+        "missing": (
+            with_changed_manifest(lambda m: m["files"].pop()),
+            "differ from those in its manifest",
+        ),
+        "climbing": (with_extra("../../evil.py"), "not part of a run"),
+        "absolute": (with_extra("/etc/passwd"), "not part of a run"),
+        "backslashes": (with_extra("..\\evil.py"), "not part of a run"),
+        "nul": (
+            with_extra("config.json-.png").replace(b"json-.png", b"json\0.png"),
+            "not part of a run",
+        ),
+        "hidden": (with_extra(".lock"), "not part of a run"),
         "a linked file": (bundles.with_link(good), "is a link"),
-        "a bomb": (also("reward.py", b"\0" * (60 << 10) * 20), "is larger than 64 KiB"),
-        "a large bomb": (also("best.pt", b"\0" * (64 << 20)), "packed too well to be true"),
-        "newer": (say(lambda m: m.update(schema=2, more=1)), "made by a newer lab"),
-        "of another kind": (say(lambda m: m.update(format="x")), "of another kind"),
-        "wrong types": (say(lambda m: m["run"].update(timesteps="many")), "manifest can't be read"),
-        "unknown fields": (say(lambda m: m.update(token="x")), "manifest can't be read"),
-        "negative": (say(lambda m: m["run"].update(timesteps=-1)), "manifest can't be read"),
-        "two stories": (with_config(algorithm="A2C", hyperparameters={}), "A2C|speak of different"),
+        "a bomb": (with_extra("reward.py", b"\0" * (60 << 10) * 20), "is larger than 64 KiB"),
+        "a large bomb": (
+            with_extra("best.pt", b"\0" * (64 << 20)),
+            "implausible compression ratio",
+        ),
+        "newer": (
+            with_changed_manifest(lambda m: m.update(schema=2, more=1)),
+            "made by a newer lab",
+        ),
+        "of another kind": (
+            with_changed_manifest(lambda m: m.update(format="x")),
+            "another format",
+        ),
+        "wrong types": (
+            with_changed_manifest(lambda m: m["run"].update(timesteps="many")),
+            "manifest can't be read",
+        ),
+        "unknown fields": (
+            with_changed_manifest(lambda m: m.update(token="x")),
+            "manifest can't be read",
+        ),
+        "negative": (
+            with_changed_manifest(lambda m: m["run"].update(timesteps=-1)),
+            "manifest can't be read",
+        ),
+        "two stories": (with_config(algorithm="A2C", hyperparameters={}), "A2C|describe different"),
         "greedy": (with_config(n_envs=10_000), "n_envs must be at most 64"),
         "unknown environment": (with_config(env_id="Nope-v0"), "Unknown environment"),
         "unknown setting": (with_config(shell="sh"), "Unknown field 'shell'"),
         "another environment": (
             with_config(env_code="x = 1"),
-            "is another environment in this lab",
+            "is a different environment in this lab",
         ),
         "bad change": (
             with_config(changes=[{"timesteps": 1, "learning_rate": -5.0}]),
@@ -168,7 +194,7 @@ def _bad_bundles(good: bytes) -> dict[str, tuple[bytes, str]]:
         "not numbered": (replaced("metrics.jsonl", lines[1]), "Line 1 of metrics.jsonl says"),
         "cut metrics": (
             replaced("metrics.jsonl", files["metrics.jsonl"][:-5]),
-            "is too long, or was cut off",
+            "is too long or truncated",
         ),
         "no numbers": (
             replaced("metrics.jsonl", lines[0].replace(b'"n":1', b'"n":1,"x":[1]')),
@@ -182,16 +208,16 @@ def _bad_bundles(good: bytes) -> dict[str, tuple[bytes, str]]:
             replaced("metrics.jsonl", lines[0]),
             "lines of metrics, the bundle has 1",
         ),
-        "another's facts": (
-            replaced(facts, b'{"timesteps": 1, "lines": 1, "sha256": "x"}'),
-            "speaks of another checkpoint",
+        "another's metadata": (
+            replaced(metadata, b'{"timesteps": 1, "lines": 1, "sha256": "x"}'),
+            "describes another checkpoint",
         ),
-        "half a checkpoint": (bundles.changed(good, **{facts: None}), "isn't whole"),
+        "half a checkpoint": (bundles.changed(good, **{metadata: None}), "is incomplete"),
         "another's evaluation": (
             replaced(record, files[record].replace(b'"id": "', b'"id": "0')),
-            "is of another evaluation",
+            "belongs to another evaluation",
         ),
-        "no film": (replaced(record.replace(".json", ".mp4"), b"<html>"), "is no MP4"),
+        "no film": (replaced(record.replace(".json", ".mp4"), b"<html>"), "is not an MP4"),
         "no steps": (replaced(record.replace(".json", ".steps.gz"), b"x"), "can't be read"),
         "no log": (replaced("events.json", b'[{"message": 1}]'), "events.json can't be read"),
     }
@@ -201,28 +227,28 @@ def _without(files: bundles.Files) -> bytes:
     return bundles.pack({name: files[name] for name in files if name != "manifest.json"})
 
 
-def test_a_bad_bundle_is_refused_with_the_reason_and_leaves_nothing(
+def test_an_invalid_bundle_is_refused_with_the_reason_and_leaves_no_files(
     server: LabServer, bundle: bytes
 ) -> None:
-    def everything() -> set[Path]:
+    def all_files() -> set[Path]:
         return {path for path in server.folder.rglob("*") if ".db" not in path.name}
 
     runs = len(server.api.get("/runs?limit=500").json()["items"])
-    before = everything()
-    wrong = {}
+    before = all_files()
+    unexpected = {}
 
     for name, (body, sentence) in _bad_bundles(bundle).items():
         answer = send(server, body)
-        message = answer.json()["error"]["message"] if answer.status_code != 201 else "taken in"
+        message = answer.json()["error"]["message"] if answer.status_code != 201 else "accepted"
         if answer.status_code != 422 or not re.search(sentence, message):
-            wrong[name] = (answer.status_code, message)
+            unexpected[name] = (answer.status_code, message)
 
-    assert wrong == {}
+    assert unexpected == {}
     assert len(server.api.get("/runs?limit=500").json()["items"]) == runs
-    assert everything() - before <= {server.folder / ".arriving"}
+    assert all_files() - before <= {server.folder / ".arriving"}
 
 
-def test_a_file_twice_in_a_bundle_is_refused(server: LabServer, bundle: bytes) -> None:
+def test_a_bundle_with_a_duplicate_file_is_refused(server: LabServer, bundle: bytes) -> None:
     packed = bundles.pack(bundles.read(bundle))
     twice = packed.replace(b"policy.json", b"config.json")
 
@@ -232,7 +258,7 @@ def test_a_file_twice_in_a_bundle_is_refused(server: LabServer, bundle: bytes) -
     assert "twice" in answer.json()["error"]["message"]
 
 
-def test_too_large_a_bundle_is_refused_before_it_is_read(server: LabServer) -> None:
+def test_a_bundle_that_is_too_large_is_refused_before_it_is_read(server: LabServer) -> None:
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(
@@ -244,7 +270,7 @@ def test_too_large_a_bundle_is_refused_before_it_is_read(server: LabServer) -> N
     assert answer.startswith(b"HTTP/1.1 413")
 
 
-def test_pinned_checkpoints_stay_and_travel(start_server: Start) -> None:
+def test_pinned_checkpoints_are_kept_and_exported(start_server: Start) -> None:
     lab = start_server(RL_LAB_KEEP_CHECKPOINTS="1")
     run = lab.create(hyperparameters=SMALL, total_timesteps=2_000, start=True)
     lab.wait_for(run["id"], "completed")

@@ -9,7 +9,7 @@ import yaml
 from stable_baselines3 import PPO
 
 from tests.app.sharing import bundles
-from tests.app.sharing.hub_stand_in import Fault, HubStandIn
+from tests.app.sharing.fake_hub import FakeHub, Fault
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
 
@@ -20,13 +20,13 @@ SMALL = {"n_steps": 64, "batch_size": 64, "net_arch": [16]}
 
 
 @pytest.fixture(scope="module")
-def hub() -> Iterator[HubStandIn]:
-    with HubStandIn(TOKEN) as stand_in:
-        yield stand_in
+def hub() -> Iterator[FakeHub]:
+    with FakeHub(TOKEN) as fake_hub:
+        yield fake_hub
 
 
 @pytest.fixture(scope="module")
-def lab(hub: HubStandIn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+def lab(hub: FakeHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
     folder = tmp_path_factory.mktemp("publishing")
     settings = {"RL_LAB_WORKERS": "1", "HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_of_the_server"}
     with LabServer(folder, free_port(), **settings) as server:
@@ -35,41 +35,41 @@ def lab(hub: HubStandIn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
 
 @pytest.fixture(scope="module")
 def run_id(lab: LabServer) -> str:
-    wishes = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
-    run = lab.train(total_timesteps=2_000, **wishes)
+    options = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
+    run = lab.train(total_timesteps=2_000, **options)
     assert run["status"] == "completed", run["error"]
     test = lab.api.post(f"/runs/{run['id']}/evaluations", json={"episodes": 3}).json()
     path = f"/runs/{run['id']}/evaluations/{test['id']}"
     wait_until(lambda: lab.api.get(path).json()["status"] == "completed", within=60)
-    found: str = run["id"]
-    return found
+    run_id: str = run["id"]
+    return run_id
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_test_before(hub: HubStandIn) -> None:
+def reset_hub(hub: FakeHub) -> None:
     hub.repos.clear()
     hub.faults.clear()
     hub.calls.clear()
 
 
-def publish(lab: LabServer, run_id: str, **wishes: Any) -> dict[str, Any]:
-    body = {"repo_id": "ada/cart", "token": TOKEN, **wishes}
+def publish(lab: LabServer, run_id: str, **options: Any) -> dict[str, Any]:
+    body = {"repo_id": "ada/cart", "token": TOKEN, **options}
     answer = lab.api.post(f"/runs/{run_id}/publish", json=body)
     assert answer.status_code == 202, answer.text
     assert answer.json()["status"] in ("queued", "uploading")
     path = f"/runs/{run_id}/publish"
     wait_until(lambda: lab.api.get(path).json()["status"] in ("done", "failed"), within=90)
-    found: dict[str, Any] = lab.api.get(path).json()
-    return found
+    publication: dict[str, Any] = lab.api.get(path).json()
+    return publication
 
 
-def test_a_published_model_has_all_that_it_takes_to_use_it(
-    lab: LabServer, hub: HubStandIn, run_id: str, tmp_path: Path
+def test_a_published_model_is_complete(
+    lab: LabServer, hub: FakeHub, run_id: str, tmp_path: Path
 ) -> None:
-    found = publish(lab, run_id, repo_id="cart", message="First try")
+    publication = publish(lab, run_id, repo_id="cart", message="First try")
 
-    assert found == {
-        **found,
+    assert publication == {
+        **publication,
         "status": "done",
         "progress": 1,
         "url": f"{hub.url}/ada/cart",
@@ -95,7 +95,7 @@ def test_a_published_model_has_all_that_it_takes_to_use_it(
     assert lab.messages(run_id)[-1] == f"Published at {hub.url}/ada/cart."
 
 
-def test_the_preview_is_what_is_uploaded(lab: LabServer, hub: HubStandIn, run_id: str) -> None:
+def test_the_preview_matches_the_upload(lab: LabServer, hub: FakeHub, run_id: str) -> None:
     preview = lab.api.get(f"/runs/{run_id}/publish/preview?repo_id=ada/cart").json()
 
     publish(lab, run_id, private=False)
@@ -106,19 +106,19 @@ def test_the_preview_is_what_is_uploaded(lab: LabServer, hub: HubStandIn, run_id
     assert {one["name"] for one in preview["files"]} == set(repo.files) - {"README.md"}
 
 
-def test_a_repository_that_exists_is_only_updated_if_told_to(
-    lab: LabServer, hub: HubStandIn, run_id: str
+def test_an_existing_repository_is_updated_only_on_request(
+    lab: LabServer, hub: FakeHub, run_id: str
 ) -> None:
     publish(lab, run_id)
 
-    again = publish(lab, run_id)
-    assert (again["status"], again["code"]) == ("failed", "exists")
-    assert "ada/cart exists already. Choose another name" in again["error"]
+    refused = publish(lab, run_id)
+    assert (refused["status"], refused["code"]) == ("failed", "exists")
+    assert "ada/cart exists already. Choose another name" in refused["error"]
     assert publish(lab, run_id, update=True)["status"] == "done"
 
 
 FAULTS: dict[str, tuple[list[Fault], str, str]] = {
-    "asks to wait, breaks while uploading, hangs up, breaks again": (
+    "rate limit, error while uploading, closed connection, error": (
         [
             Fault("/repos/create", 429, 1, {"Retry-After": "1"}),
             Fault("/lfs/", 500),
@@ -128,43 +128,50 @@ FAULTS: dict[str, tuple[list[Fault], str, str]] = {
         "",
         "",
     ),
-    "asks to wait long": (
+    "long rate limit": (
         [Fault("/repos/create", 429, 9, {"Retry-After": "3600"})],
         "rate_limited",
         "Try again in 3600 s",
     ),
-    "refuses": ([Fault("/commit/", 403, 9)], "no_rights", "may not write to ada/cart"),
-    "forgets the token": ([Fault("whoami", 401, 9)], "wrong_token", "doesn't know this token"),
-    "stays broken": ([Fault("whoami", 503, 9)], "no_network", "a problem of its own \\(503\\)"),
-    "stays away": ([Fault("whoami", 0, 9)], "no_network", "can't be reached, or hung up"),
+    "forbidden": ([Fault("/commit/", 403, 9)], "no_rights", "may not write to ada/cart"),
+    "unauthorized": ([Fault("whoami", 401, 9)], "wrong_token", "rejects this token"),
+    "permanent error": ([Fault("whoami", 503, 9)], "no_network", "an internal error \\(503\\)"),
+    "unreachable": (
+        [Fault("whoami", 0, 9)],
+        "no_network",
+        ("can't be reached, or closed the connection"),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_retried_or_named(
-    lab: LabServer, hub: HubStandIn, run_id: str, name: str
+def test_errors_of_the_hub_are_retried_or_reported(
+    lab: LabServer, hub: FakeHub, run_id: str, name: str
 ) -> None:
     hub.faults[:], code, sentence = [*FAULTS[name][0]], FAULTS[name][1], FAULTS[name][2]
 
-    found = publish(lab, run_id)
+    publication = publish(lab, run_id)
 
-    assert (found["status"], found["code"] or "") == ("failed" if code else "done", code)
-    assert re.search(sentence, found["error"] or "")
+    assert (publication["status"], publication["code"] or "") == (
+        "failed" if code else "done",
+        code,
+    )
+    assert re.search(sentence, publication["error"] or "")
 
 
-def test_a_wrong_token_and_a_foreign_name_are_named(
-    lab: LabServer, hub: HubStandIn, run_id: str
+def test_a_wrong_token_and_a_foreign_namespace_are_reported(
+    lab: LabServer, hub: FakeHub, run_id: str
 ) -> None:
     assert publish(lab, run_id, token="hf_wrong")["code"] == "wrong_token"
     assert publish(lab, run_id, repo_id="eve/cart")["code"] == "no_rights"
     assert hub.repos == {}
 
 
-def test_bad_wishes_are_refused_before_anything_is_sent(
-    lab: LabServer, hub: HubStandIn, run_id: str
+def test_invalid_requests_are_refused_before_the_hub_is_called(
+    lab: LabServer, hub: FakeHub, run_id: str
 ) -> None:
-    def refused(run: str = run_id, **wishes: Any) -> tuple[int, str]:
-        answer = lab.api.post(f"/runs/{run}/publish", json={"repo_id": "x", **wishes})
+    def refused(run: str = run_id, **options: Any) -> tuple[int, str]:
+        answer = lab.api.post(f"/runs/{run}/publish", json={"repo_id": "x", **options})
         return answer.status_code, answer.json()["error"]["field"] or ""
 
     assert refused() == (422, "token")
@@ -175,8 +182,8 @@ def test_bad_wishes_are_refused_before_anything_is_sent(
     assert hub.calls == []
 
 
-def test_the_token_is_nowhere(
-    lab: LabServer, hub: HubStandIn, run_id: str, capfd: pytest.CaptureFixture[str]
+def test_the_token_is_neither_stored_nor_returned_nor_logged(
+    lab: LabServer, hub: FakeHub, run_id: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     publish(lab, run_id)
     publish(lab, run_id, token=TOKEN + "x")

@@ -1,4 +1,4 @@
-"""torch as workers have it: its compiler takes longer to import than the rest."""
+"""Import torch like workers: without its compiler, which takes longest to import."""
 
 from app.worker.compiler import import_torch
 

@@ -36,7 +36,7 @@ print(all(torch.equal(spared[name], usual[name]) for name in usual))
 """
 
 
-def test_a_training_needs_no_compiler_and_who_asks_for_it_gets_it() -> None:
+def test_training_does_not_import_the_compiler_and_it_can_be_imported_later() -> None:
     found = subprocess.run(
         [sys.executable, "-c", TRAINING], cwd=ROOT, capture_output=True, text=True, check=True
     )

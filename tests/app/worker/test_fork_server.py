@@ -1,4 +1,4 @@
-"""Workers that are forked: what they share with each other, and what they don't."""
+"""Forked workers: what they share with each other, and what they don't."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from app.worker.fork_server import WORKER_NAME
 from app.workers import worker_process
 from app.workers.local_worker import LocalWorker
 from app.workers.worker_process import ForkServer, fork_server
-from tests.app.worker.sandbox.arena import give_code
+from tests.app.worker.sandbox.attack_runner import give_code
 from tests.lab_server import is_alive, is_worker
 
 pytestmark = [
@@ -47,20 +47,20 @@ print(json.dumps({
 """
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what only the kernel knows."""
+async def poll_until(condition: Callable[[], bool]) -> None:
+    """Poll for a condition that sends no event."""
     while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
 
 async def describe_itself(worker: LocalWorker) -> dict[str, Any]:
-    """Let a worker tell what it inherited."""
+    """Return what a worker reports about its process and what it inherited."""
     await give_code(worker, _SELF)
     worker.kill()
     await worker.wait()
     lines = [line for line in worker.printed.splitlines() if line.startswith('{"pid"')]
-    told: dict[str, Any] = json.loads(lines[-1])
-    return told
+    description: dict[str, Any] = json.loads(lines[-1])
+    return description
 
 
 @pytest.fixture
@@ -74,44 +74,46 @@ async def worker() -> AsyncIterator[LocalWorker]:
 
 @pytest.fixture
 def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
-    """A server that a test may harm."""
+    """A separate fork server that a test may damage."""
     server = ForkServer()
     monkeypatch.setattr(worker_process, "fork_server", lambda: server)
     yield server
     server.close()
 
 
-async def test_a_forked_worker_has_nothing_of_its_siblings() -> None:
+async def test_forked_workers_share_neither_descriptors_nor_random_state() -> None:
     first, second = [await describe_itself(LocalWorker(memory_mb=1_000)) for _ in range(2)]
 
-    for told in (first, second):
-        assert told["parent"] == os.getpid()
-        assert told["group"] == told["pid"]
-        assert told["session"] == fork_server().pid
-        # Commands, prints twice, frames.
-        assert told["descriptors"] == [0, 1, 2, 3]
-        assert told["folder"] == "/"
+    for description in (first, second):
+        assert description["parent"] == os.getpid()
+        assert description["group"] == description["pid"]
+        assert description["session"] == fork_server().pid
+        # Commands, standard output and error, messages.
+        assert description["descriptors"] == [0, 1, 2, 3]
+        assert description["folder"] == "/"
     assert first["pid"] != second["pid"]
     assert not set(first["chance"]) & set(second["chance"])
 
 
 def autogroup(pid: int) -> str:
-    """Return how the kernel weighs the session of a process, if it does."""
+    """Return the kernel's scheduling group of a process; empty where there are none."""
     try:
         return Path(f"/proc/{pid}/autogroup").read_text()
     except OSError:
         return ""
 
 
-async def test_workers_give_way_to_the_lab_s_pages(worker: LocalWorker) -> None:
+async def test_workers_have_a_lower_priority_than_the_web_process(worker: LocalWorker) -> None:
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 10
-    worker.be_patient()
+    worker.lower_priority()
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == 15
     if autogroup(os.getpid()):
         assert autogroup(worker.pid).split()[-2:] == ["nice", "10"]
 
 
-async def test_a_forked_worker_is_like_a_spawned_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_forked_worker_has_the_same_environment_as_a_spawned_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     forked = await describe_itself(LocalWorker(memory_mb=1_000))
     monkeypatch.setattr(fork_server(), "can_fork", False)
     spawned = await describe_itself(LocalWorker(memory_mb=1_000))
@@ -126,11 +128,11 @@ async def test_the_server_has_one_thread_and_no_open_files(worker: LocalWorker) 
     server = psutil.Process(fork_server().pid)
 
     assert server.num_threads() == 1
-    # Requests, nothing to print to, the lab's errors.
+    # Requests, /dev/null, the lab's standard error.
     assert server.num_fds() == 3
 
 
-async def test_workers_go_on_when_their_server_dies(worker: LocalWorker) -> None:
+async def test_workers_continue_when_their_fork_server_dies(worker: LocalWorker) -> None:
     first = fork_server().pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
@@ -138,15 +140,15 @@ async def test_workers_go_on_when_their_server_dies(worker: LocalWorker) -> None
     other = LocalWorker(memory_mb=1_000)
     await other.start()
     worker.send(messages.encode(commands.Describe(env_id="CartPole-v1")))
-    told = await worker.receive()
+    message = await worker.receive()
     other.kill()
     await other.wait()
 
-    assert isinstance(told, messages.Described)
+    assert isinstance(message, messages.Described)
     assert fork_server().pid != first
 
 
-async def test_a_server_whose_imports_start_threads_is_not_used(
+async def test_a_fork_server_whose_imports_start_threads_is_not_used(
     own_server: ForkServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     boot = tmp_path / "boot.py"
@@ -173,7 +175,7 @@ async def test_a_server_whose_imports_start_threads_is_not_used(
 
 
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
-def test_a_worker_that_ended_leaves_no_descriptor_open(
+def test_an_exited_worker_leaves_no_open_descriptor(
     loop: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
     async def start_and_end() -> None:
@@ -187,14 +189,14 @@ def test_a_worker_that_ended_leaves_no_descriptor_open(
         before = psutil.Process().num_fds()
         for _ in range(3):
             await start_and_end()
-        await until(lambda: psutil.Process().num_fds() <= before)
+        await poll_until(lambda: psutil.Process().num_fds() <= before)
         return psutil.Process().num_fds() - before
 
     with asyncio.Runner(loop_factory=loop) as runner:
         assert runner.run(asyncio.wait_for(count(), 60)) == 0
 
 
-async def test_a_worker_nobody_waits_for_any_more_leaves_no_zombie() -> None:
+async def test_a_cancelled_start_of_a_worker_leaves_no_zombie() -> None:
     before = {child.pid for child in psutil.Process().children()}
     starting = asyncio.ensure_future(LocalWorker(memory_mb=1_000).start())
     await asyncio.sleep(0)
@@ -204,14 +206,14 @@ async def test_a_worker_nobody_waits_for_any_more_leaves_no_zombie() -> None:
 
     await fork_server()._tasks.wait(30)
     known = before | {fork_server().pid}
-    await until(lambda: {child.pid for child in psutil.Process().children()} <= known)
+    await poll_until(lambda: {child.pid for child in psutil.Process().children()} <= known)
 
 
-async def test_a_worker_ends_with_the_lab_even_if_python_is_busy() -> None:
-    """The kernel ends it with its parent, which is the lab and not the fork server."""
+async def test_a_worker_exits_with_the_lab_even_if_python_is_busy() -> None:
+    """The kernel kills it with its parent, which is the lab and not the fork server."""
     code = (
         "import asyncio, sys; sys.path.insert(0, sys.argv[1])\n"
-        "from tests.app.worker.sandbox.arena import give_code\n"
+        "from tests.app.worker.sandbox.attack_runner import give_code\n"
         "from app.workers.local_worker import LocalWorker\n"
         "async def main():\n"
         "    worker = LocalWorker(memory_mb=1_000)\n"
@@ -233,12 +235,12 @@ async def test_a_worker_ends_with_the_lab_even_if_python_is_busy() -> None:
     lab.kill()
     await lab.wait()
 
-    await until(lambda: not is_alive(busy))
+    await poll_until(lambda: not is_alive(busy))
 
 
 @pytest.mark.usefixtures("own_server")
-async def test_a_server_that_can_t_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that dies again and again is no reason to try for ever."""
+async def test_a_fork_server_that_cannot_start_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork server that keeps dying is not restarted endlessly."""
     monkeypatch.setattr(worker_process, "boot_path", lambda: Path("/nothing/there.py"))
 
     with pytest.raises(Exception, match="the fork server does not answer"):

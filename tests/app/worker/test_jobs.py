@@ -10,7 +10,7 @@ from app.worker.jobs import _JOBS
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", get_args(commands.Job), ids=lambda one: one.__name__)
-def test_every_command_that_begins_a_job_has_a_function_that_takes_what_it_is_given(
+def test_every_job_command_has_a_function_with_matching_parameters(
     command: type[commands.Command],
 ) -> None:
     job = _JOBS[command]
@@ -19,5 +19,5 @@ def test_every_command_that_begins_a_job_has_a_function_that_takes_what_it_is_gi
     given, *rest = inspect.signature(function).parameters.values()
 
     assert given.annotation is command
-    assert len(rest) == len(job.takes)
-    assert all(one.name in {*job.takes, "content", "weights"} for one in rest)
+    assert len(rest) == len(job.arguments)
+    assert all(one.name in {*job.arguments, "content", "weights"} for one in rest)

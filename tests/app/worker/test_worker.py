@@ -10,18 +10,20 @@ import pytest
 from stable_baselines3 import DQN, PPO
 
 from app.protocol import commands, framing, messages
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 from app.worker.envs.vectorized.pipeline import make_training_envs
 from app.workers.errors import ProtocolError, WorkerGoneError
-from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received, Shown
+from app.workers.local_worker import LocalWorker
+from app.workers.worker import PackedPolicy, Piece, Received, RenderedFrame
 
 pytestmark = pytest.mark.slow
 
 SMALL = {"n_steps": 64, "batch_size": 64, "n_epochs": 2, "net_arch": [8]}
 
 
-def job(**wishes: Any) -> commands.Train:
-    request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 1_500, **wishes}
+def job(**options: Any) -> commands.Train:
+    request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 1_500, **options}
     config = RunConfig.from_request(RunRequest.model_validate(request))
     return config.job()
 
@@ -35,60 +37,62 @@ async def worker() -> AsyncIterator[LocalWorker]:
     await started.wait()
 
 
-async def hear_to_the_end(worker: LocalWorker) -> list[Received]:
-    heard: list[Received] = []
-    while not isinstance(heard[-1] if heard else None, messages.Finished | messages.Failed):
-        heard.append(await worker.receive())
-    return heard
+async def receive_all(worker: LocalWorker) -> list[Received]:
+    received: list[Received] = []
+    while not isinstance(received[-1] if received else None, messages.Finished | messages.Failed):
+        received.append(await worker.receive())
+    return received
 
 
-def model_of(heard: list[Received]) -> bytes:
-    pieces = [said for said in heard if isinstance(said, Piece)]
+def model_of(received: list[Received]) -> bytes:
+    pieces = [message for message in received if isinstance(message, Piece)]
     return b"".join(piece.content for piece in pieces if piece.header.name == "model.zip")
 
 
-def lines_of(heard: list[Received]) -> list[dict[str, Any]]:
-    batches = [said.lines for said in heard if isinstance(said, messages.Measured)]
+def lines_of(received: list[Received]) -> list[dict[str, Any]]:
+    batches = [message.lines for message in received if isinstance(message, messages.Measured)]
     return [line.flat() for batch in batches for line in batch]
 
 
-async def test_a_model_trained_in_the_sandbox_is_read_by_plain_ppo(worker: LocalWorker) -> None:
+async def test_a_model_trained_in_the_sandbox_can_be_loaded_by_plain_ppo(
+    worker: LocalWorker,
+) -> None:
     worker.send(messages.encode(job(hyperparameters=SMALL)))
 
-    heard = await hear_to_the_end(worker)
+    received = await receive_all(worker)
 
-    assert heard[-1] == messages.Finished(reason="budget")
-    model = PPO.load(io.BytesIO(model_of(heard)))
+    assert received[-1] == messages.Finished(reason="budget")
+    model = PPO.load(io.BytesIO(model_of(received)))
     action, _ = model.predict(gym.make("CartPole-v1").reset(seed=1)[0])
     assert action in (0, 1)
     assert model.num_timesteps >= 1_500
 
 
-async def test_a_dqn_is_read_by_plain_dqn(worker: LocalWorker) -> None:
+async def test_a_dqn_model_can_be_loaded_by_plain_dqn(worker: LocalWorker) -> None:
     worker.send(messages.encode(job(algorithm="DQN", hyperparameters={"learning_starts": 100})))
 
-    heard = await hear_to_the_end(worker)
+    received = await receive_all(worker)
 
-    assert DQN.load(io.BytesIO(model_of(heard))).num_timesteps >= 1_500
-    losses = [line["loss"] for line in lines_of(heard) if "loss" in line]
+    assert DQN.load(io.BytesIO(model_of(received))).num_timesteps >= 1_500
+    losses = [line["loss"] for line in lines_of(received) if "loss" in line]
     assert losses
     assert all(isinstance(loss, float) for loss in losses)
 
 
-async def test_metrics_tell_of_episodes_and_updates(worker: LocalWorker) -> None:
+async def test_metrics_cover_episodes_and_updates(worker: LocalWorker) -> None:
     worker.send(messages.encode(job(hyperparameters=SMALL)))
 
-    lines = lines_of(await hear_to_the_end(worker))
+    lines = lines_of(await receive_all(worker))
 
     episodes = [line for line in lines if "reward" in line]
     updates = [line for line in lines if "loss" in line]
     assert [line["episode"] for line in episodes] == list(range(1, len(episodes) + 1))
     assert all(line["reward"] == line["episode_length"] for line in episodes)
-    # Updates that come faster than anyone can read share a line.
-    told = [line["updates"] for line in updates]
-    assert told[0] == 1
-    assert told[-1] == -(-1_500 // (64 * 8))
-    assert told == sorted(set(told))
+    # Updates in quick succession share a line.
+    counts = [line["updates"] for line in updates]
+    assert counts[0] == 1
+    assert counts[-1] == -(-1_500 // (64 * 8))
+    assert counts == sorted(set(counts))
     assert all(0 <= line["progress"] <= 1 for line in lines)
     assert lines[-1]["progress"] == 1.0
     assert lines[-1]["vec_steps"] * 8 == lines[-1]["timesteps"]
@@ -102,7 +106,7 @@ async def test_the_same_seed_gives_the_same_training() -> None:
         one = LocalWorker(memory_mb=2_048)
         await one.start()
         one.send(messages.encode(job(seed=5, total_timesteps=600, hyperparameters=SMALL)))
-        models.append(PPO.load(io.BytesIO(model_of(await hear_to_the_end(one)))))
+        models.append(PPO.load(io.BytesIO(model_of(await receive_all(one)))))
         one.kill()
         await one.wait()
 
@@ -111,18 +115,18 @@ async def test_the_same_seed_gives_the_same_training() -> None:
 
 
 async def test_a_stop_in_the_middle_of_an_update_keeps_the_model(worker: LocalWorker) -> None:
-    # One rollout, then an update that alone would take minutes.
+    # One rollout, then a single update that would take minutes.
     slow = {"n_steps": 512, "batch_size": 2, "n_epochs": 100, "net_arch": [8]}
     worker.send(messages.encode(job(total_timesteps=100_000, hyperparameters=slow)))
-    said = await worker.receive()
-    while not (isinstance(said, messages.Progressed) and said.timesteps >= 512 * 8):
-        said = await worker.receive()
+    message = await worker.receive()
+    while not (isinstance(message, messages.Progressed) and message.timesteps >= 512 * 8):
+        message = await worker.receive()
 
     worker.stop()
-    heard = await asyncio.wait_for(hear_to_the_end(worker), timeout=20)
+    received = await asyncio.wait_for(receive_all(worker), timeout=20)
 
-    assert heard[-1] == messages.Finished(reason="stopped")
-    assert PPO.load(io.BytesIO(model_of(heard))).num_timesteps >= 512 * 8
+    assert received[-1] == messages.Finished(reason="stopped")
+    assert PPO.load(io.BytesIO(model_of(received))).num_timesteps >= 512 * 8
 
 
 @pytest.mark.parametrize("engine", ["fast", "sb3"])
@@ -131,68 +135,70 @@ async def test_a_stop_waits_for_the_end_of_a_short_rollout(
 ) -> None:
     training = job(total_timesteps=1_000_000, hyperparameters=SMALL, engine=engine)
     worker.send(messages.encode(training))
-    said = await worker.receive()
-    while not (isinstance(said, messages.Progressed) and said.timesteps):
-        said = await worker.receive()
+    message = await worker.receive()
+    while not (isinstance(message, messages.Progressed) and message.timesteps):
+        message = await worker.receive()
 
     worker.stop()
-    heard = await asyncio.wait_for(hear_to_the_end(worker), timeout=20)
+    received = await asyncio.wait_for(receive_all(worker), timeout=20)
 
-    ended_at = PPO.load(io.BytesIO(model_of(heard))).num_timesteps
+    ended_at = PPO.load(io.BytesIO(model_of(received))).num_timesteps
     checkpoints = [
-        said.header.timesteps
-        for said in heard
-        if isinstance(said, Piece) and said.header.name == "checkpoint.zip" and said.header.last
+        message.header.timesteps
+        for message in received
+        if isinstance(message, Piece)
+        and message.header.name == "checkpoint.zip"
+        and message.header.last
     ]
     assert checkpoints[-1] == ended_at
     assert ended_at % (64 * 8) == 0
 
 
-async def test_training_environments_are_never_drawn() -> None:
+async def test_training_environments_are_never_rendered() -> None:
     envs = make_training_envs(job(env_id="LunarLander-v3").setup, 2)
 
     assert envs.get_attr("render_mode") == [None, None]
     envs.close()
 
 
-async def test_weights_are_handed_out_only_while_somebody_watches(worker: LocalWorker) -> None:
+async def test_weights_are_sent_only_while_there_are_viewers(worker: LocalWorker) -> None:
     worker.send(messages.encode(job(hyperparameters=SMALL)))
 
-    unwatched = await hear_to_the_end(worker)
+    received = await receive_all(worker)
 
-    assert not any(isinstance(said, HandedOut) for said in unwatched)
+    assert not any(isinstance(message, PackedPolicy) for message in received)
 
 
-async def test_a_viewer_plays_the_trainer_s_policy(worker: LocalWorker) -> None:
+async def test_the_live_view_plays_the_policy_in_training(worker: LocalWorker) -> None:
     training = job(total_timesteps=50_000, hyperparameters=SMALL)
     worker.send(messages.encode(training) + messages.encode(commands.Watch(on=True)))
-    said = await worker.receive()
-    while not isinstance(said, HandedOut):
-        said = await worker.receive()
+    message = await worker.receive()
+    while not isinstance(message, PackedPolicy):
+        message = await worker.receive()
     viewer = LocalWorker(memory_mb=2_048)
     await viewer.start()
 
-    order = commands.View(setup=training.setup, fps=15)
-    viewer.send(messages.encode(order) + said.frame)
-    shown = [await viewer.receive() for _ in range(3)]
+    command = commands.View(setup=training.setup, fps=15)
+    viewer.send(messages.encode(command) + message.frame)
+    frames = [await viewer.receive() for _ in range(3)]
     viewer.kill()
     await viewer.wait()
 
-    assert all(isinstance(picture, Shown) for picture in shown)
-    first = shown[0]
-    assert isinstance(first, Shown)
+    assert all(isinstance(frame, RenderedFrame) for frame in frames)
+    first = frames[0]
+    assert isinstance(first, RenderedFrame)
     assert first.jpeg[:2] == b"\xff\xd8"
     assert first.header.kind == "training"
     assert first.header.step > 0
 
 
-async def test_an_error_of_the_job_is_told_in_one_sentence(worker: LocalWorker) -> None:
+async def test_an_error_of_the_job_is_reported_in_one_sentence(worker: LocalWorker) -> None:
     good = job()
     setup = msgspec.structs.replace(good.setup, env_id="NoSuchEnvironment-v9")
     broken = msgspec.structs.replace(good, setup=setup)
     worker.send(messages.encode(broken))
 
-    (failed,) = await hear_to_the_end(worker)
+    (failed,) = await receive_all(worker)
 
     assert isinstance(failed, messages.Failed)
     assert "NoSuchEnvironment" in failed.reason
@@ -200,7 +206,7 @@ async def test_an_error_of_the_job_is_told_in_one_sentence(worker: LocalWorker) 
     assert "Traceback" in failed.traceback
 
 
-async def test_a_worker_ends_when_the_lab_is_gone(worker: LocalWorker) -> None:
+async def test_a_worker_exits_when_the_lab_is_gone(worker: LocalWorker) -> None:
     worker.send(messages.encode(job(total_timesteps=10_000_000)))
     while not isinstance(await worker.receive(), messages.Started):
         pass
@@ -211,7 +217,7 @@ async def test_a_worker_ends_when_the_lab_is_gone(worker: LocalWorker) -> None:
     assert await asyncio.wait_for(worker._process.wait(), timeout=10) == 0
 
 
-async def test_nothing_of_the_server_s_environment_reaches_a_worker(
+async def test_workers_do_not_inherit_the_servers_environment_variables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RL_LAB_SECRET", "s3cr3t")
@@ -227,14 +233,14 @@ async def test_nothing_of_the_server_s_environment_reaches_a_worker(
     assert b"OMP_NUM_THREADS=1" in environment
 
 
-async def test_a_worker_is_polite_to_the_server(worker: LocalWorker) -> None:
+async def test_a_worker_has_a_lower_priority_than_the_server(worker: LocalWorker) -> None:
     import psutil
 
     assert psutil.Process(worker.pid).nice() == 10
 
 
-class _Talker(LocalWorker):
-    """A worker whose words are ours: it stands for one that was taken over."""
+class _ScriptedWorker(LocalWorker):
+    """A worker that sends given messages, in place of a compromised one."""
 
     def __init__(self, *frames: bytes) -> None:
         super().__init__(memory_mb=1)
@@ -275,23 +281,23 @@ class _Talker(LocalWorker):
         framing.pack_with_header(b"W", b'{"episode":"x"}', b"x"),
     ],
 )
-async def test_what_no_honest_worker_says_is_a_breach(frame: bytes) -> None:
+async def test_an_invalid_message_is_a_protocol_error(frame: bytes) -> None:
     with pytest.raises(ProtocolError):
-        await _Talker(frame).receive()
+        await _ScriptedWorker(frame).receive()
 
 
-async def test_half_a_frame_is_a_lost_worker() -> None:
+async def test_half_a_message_means_a_lost_worker() -> None:
     with pytest.raises(WorkerGoneError):
-        await _Talker(framing.pack(b"J", b"{}")[:-1]).receive()
+        await _ScriptedWorker(framing.pack(b"J", b"{}")[:-1]).receive()
 
 
-async def test_a_flood_of_messages_is_read_slowly() -> None:
-    flood = _Talker(*[messages.encode(messages.Alive())] * 1_000)
+async def test_a_flood_of_messages_is_read_at_a_limited_rate() -> None:
+    flood = _ScriptedWorker(*[messages.encode(messages.Alive())] * 1_000)
     clock = asyncio.get_running_loop()
 
     began = clock.time()
     for _ in range(900):
         await flood.receive()
 
-    # 400 at once, the next 400 a second later: not a timing, but the number of pauses made.
+    # 400 at once, the next 400 a second later: this tests the number of pauses, not speed.
     assert clock.time() - began >= 1.0

@@ -6,14 +6,14 @@ from nicegui.testing import User
 from components.base.dialogs import answer_to
 
 
-async def test_leaving_the_page_answers_an_open_dialog_with_nothing(user: User) -> None:
-    asked: list[asyncio.Task[object]] = []
+async def test_leaving_the_page_resolves_an_open_dialog_to_none(user: User) -> None:
+    answers: list[asyncio.Task[object]] = []
 
     @ui.page("/asks")
     def page() -> None:
         with ui.dialog() as dialog:
             ui.label("Really")
-        ui.button("Ask", on_click=lambda: asked.append(asyncio.ensure_future(answer_to(dialog))))
+        ui.button("Ask", on_click=lambda: answers.append(asyncio.ensure_future(answer_to(dialog))))
 
     await user.open("/asks")
     user.find("Ask").click()
@@ -22,4 +22,4 @@ async def test_leaving_the_page_answers_an_open_dialog_with_nothing(user: User) 
     assert user.client is not None
     user.client.delete()
 
-    assert await asyncio.wait_for(asked[0], timeout=5) is None
+    assert await asyncio.wait_for(answers[0], timeout=5) is None

@@ -4,16 +4,16 @@ from nicegui.testing import User
 from components.base.live_value import LiveBar, LiveText
 
 
-async def test_what_changes_often_does_not_draw_the_page_anew(user: User) -> None:
-    made: list[tuple[ui.label, LiveText, LiveBar]] = []
+async def test_live_values_change_without_an_update_of_their_elements(user: User) -> None:
+    created: list[tuple[ui.label, LiveText, LiveBar]] = []
 
     @ui.page("/live")
     def page() -> None:
-        made.append((ui.label("3 %"), LiveText("3 %"), LiveBar("Progress")))
+        created.append((ui.label("3 %"), LiveText("3 %"), LiveBar("Progress")))
 
     client = await user.open("/live")
     client.outbox.updates.clear()
-    (label, text, bar), *_ = made
+    (label, text, bar), *_ = created
 
     text.set_text("4 %")
     bar.show(4.0)

@@ -4,7 +4,7 @@ from nicegui.testing import User
 from components.base.steady_rows import SteadyRows
 
 
-async def test_rows_that_stay_are_the_same_elements_in_the_order_asked_for(user: User) -> None:
+async def test_remaining_rows_keep_their_elements_in_the_requested_order(user: User) -> None:
     @ui.page("/rows")
     def page() -> None:
         with ui.element("ul") as box:
@@ -12,7 +12,7 @@ async def test_rows_that_stay_are_the_same_elements_in_the_order_asked_for(user:
 
             def show(texts: str) -> dict[str, int]:
                 rows.show(texts)
-                labels = [one for one in box if isinstance(one, ui.label)]
+                labels = [child for child in box if isinstance(child, ui.label)]
                 assert "".join(label.text for label in labels) == texts
                 return {label.text: label.id for label in labels}
 

@@ -8,18 +8,18 @@ from nicegui.testing import User
 from components.base.hyperparameter_field import TextInput
 
 
-async def test_a_value_set_while_the_page_is_built_is_not_sent_after_it(
+async def test_a_value_set_while_the_page_is_built_is_not_sent_again(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would reset what somebody has typed meanwhile."""
+    """Sending it again would overwrite what the user has typed meanwhile."""
     sent: dict[str, list[str]] = {"plain": [], "ours": []}
 
     def set_value(kind: type[ui.input], calls: list[str]) -> None:
-        def keep(code: str, **_: Any) -> NullResponse:
+        def record(code: str, **_: Any) -> NullResponse:
             calls.append(code)
             return NullResponse()
 
-        monkeypatch.setattr(ui.context.client, "run_javascript", keep)
+        monkeypatch.setattr(ui.context.client, "run_javascript", record)
         kind(value="1").set_value("2")
 
     @ui.page("/early")

@@ -5,6 +5,7 @@ from nicegui.testing import User
 
 from components.history.run_list import RunList
 from storage.records.runs import RunRecord, RunStatus
+from tests.stored_configs import stored_config
 
 
 def run(name: str, seed: int) -> RunRecord:
@@ -15,13 +16,13 @@ def run(name: str, seed: int) -> RunRecord:
         env_id="CartPole-v1",
         algorithm="PPO",
         status=RunStatus.COMPLETED,
-        config={"seed": seed},
+        config=stored_config(seed=seed),
         created_at=now,
         updated_at=now,
     )
 
 
-async def test_a_seed_stands_below_the_name_where_it_is_not_cut_off(user: User) -> None:
+async def test_a_seed_is_shown_below_the_name_where_it_is_not_truncated(user: User) -> None:
     @ui.page("/list")
     def page() -> None:
         RunList().show([run("Sweep, seed 2331", 2331), run("Mine", 7)], None)

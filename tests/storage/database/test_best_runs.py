@@ -13,20 +13,20 @@ def scored(best: float | None, owner: str = "ada", env_id: str = "CartPole-v1") 
     return run
 
 
-def test_the_best_come_first_and_what_was_never_scored_does_not_count() -> None:
+def test_the_best_runs_come_first_and_runs_without_a_score_are_excluded() -> None:
     good, _, better = scored(100.0), scored(None), scored(200.0)
     scored(999.0, env_id="Taxi-v4")
 
-    found = runs.best_runs(RunFilter(env_id="CartPole-v1", archived=None))
+    best = runs.best_runs(RunFilter(env_id="CartPole-v1", archived=None))
 
-    assert [run.id for run in found] == [better.id, good.id]
+    assert [run.id for run in best] == [better.id, good.id]
 
 
-def test_nobody_is_shown_the_best_of_others_who_keep_it_to_themselves() -> None:
-    mine, private, shown = scored(1.0), scored(3.0, owner="bob"), scored(2.0, owner="bob")
-    runs.change_run(shown.id, visibility=Visibility.EVERYONE)
+def test_private_runs_of_other_users_are_not_among_the_best_runs() -> None:
+    mine, private, public = scored(1.0), scored(3.0, owner="bob"), scored(2.0, owner="bob")
+    runs.change_run(public.id, visibility=Visibility.EVERYONE)
 
-    found = runs.best_runs(RunFilter(env_id="CartPole-v1", seen_by="ada"))
+    best = runs.best_runs(RunFilter(env_id="CartPole-v1", seen_by="ada"))
 
-    assert [run.id for run in found] == [shown.id, mine.id]
-    assert private.id not in {run.id for run in found}
+    assert [run.id for run in best] == [public.id, mine.id]
+    assert private.id not in {run.id for run in best}

@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -7,9 +5,10 @@ from peewee import Database
 
 from storage.database import runs
 from storage.database.history import facets, history_page
-from storage.database.sketches import MOST_POINTS, Sketcher, sketch
+from storage.database.sketches import MAX_POINTS, Sketcher, sketch
 from storage.records.history import SORTABLE
 from storage.records.runs import Progress, RunFilter, RunRecord
+from tests.storage.queries import queries_of
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -26,21 +25,7 @@ def names(wanted: RunFilter = RunFilter(), **how: Any) -> list[str]:  # noqa: B0
     return [entry[0].name for entry in history_page(wanted, **how).entries]
 
 
-@contextmanager
-def queries_of(database: Database) -> Iterator[list[str]]:
-    asked: list[str] = []
-    usual = database.execute_sql
-
-    def note(sql: str, *more: Any) -> Any:
-        asked.append(sql)
-        return usual(sql, *more)
-
-    database.execute_sql = note
-    yield asked
-    database.execute_sql = usual
-
-
-def test_seeds_of_a_group_are_one_entry_in_the_order_of_their_making() -> None:
+def test_the_seeds_of_a_group_are_one_entry_in_order_of_creation() -> None:
     seeds = [create(f"seed {i}", group_id="g") for i in range(3)]
     alone = create("alone")
 
@@ -57,15 +42,15 @@ def test_a_page_is_read_with_at_most_three_queries(database: Database) -> None:
     for i in range(30):
         create(f"run {i}", group_id=f"g{i}" if i % 3 else None)
 
-    with queries_of(database) as asked:
+    with queries_of(database) as queries:
         page = history_page(RunFilter(), sort="-score", per_page=10)
         facets(RunFilter(archived=None))
 
     assert len(page.entries) == 10
-    assert len(asked) == 3
+    assert len(queries) == 3
 
 
-def test_pages_meet_without_gap_or_overlap_in_every_order() -> None:
+def test_pages_have_no_gap_or_overlap_in_every_order() -> None:
     for i in range(7):
         create(f"run {i % 2}", score=i / 2 if i % 3 else None, group_id="g" if i > 4 else None)
 
@@ -76,7 +61,7 @@ def test_pages_meet_without_gap_or_overlap_in_every_order() -> None:
             assert len(seen) == len(set(seen)) == 7, order
 
 
-def test_a_page_too_far_is_the_last_one() -> None:
+def test_a_page_beyond_the_end_is_the_last_page() -> None:
     for i in range(3):
         create(f"run {i}")
 
@@ -86,7 +71,7 @@ def test_a_page_too_far_is_the_last_one() -> None:
     assert history_page(RunFilter(text="nothing"), number=9).entries == ()
 
 
-def test_what_was_not_measured_comes_last_either_way() -> None:
+def test_runs_without_a_score_come_last_in_both_directions() -> None:
     create("best", score=9.0)
     create("worst", score=1.0)
     create("unmeasured")
@@ -95,7 +80,7 @@ def test_what_was_not_measured_comes_last_either_way() -> None:
     assert names(sort="score") == ["worst", "best", "unmeasured"]
 
 
-def test_a_group_stands_where_its_interquartile_mean_belongs() -> None:
+def test_a_group_is_sorted_by_its_interquartile_mean() -> None:
     for i, score in enumerate([0.0, 50.0, 50.0, 1_000.0]):
         create(f"seed {i}", score=score, group_id="g")
     create("better", score=51.0)
@@ -104,7 +89,7 @@ def test_a_group_stands_where_its_interquartile_mean_belongs() -> None:
     assert names(sort="-score") == ["better", "seed 0", "worse"]
 
 
-def test_names_are_sorted_as_people_read_them() -> None:
+def test_names_are_sorted_ignoring_case() -> None:
     for name in ("beta", "Alpha", "Gamma"):
         create(name)
 
@@ -120,52 +105,52 @@ def test_a_run_is_found_by_a_tag_or_a_note() -> None:
     assert set(names(RunFilter(text="baseline"))) == {"tagged", "noted"}
 
 
-def test_facets_name_what_there_is_and_nothing_hidden() -> None:
+def test_facets_list_existing_values_without_hidden_runs() -> None:
     create(tags=["b", "A"], owner="ada")
     create(env_id="Acrobot-v1", algorithm="DQN", owner="bob")
     runs.hide_run(create(env_id="Taxi-v4").id)
 
-    found = facets(RunFilter(archived=None))
+    listed = facets(RunFilter(archived=None))
 
-    assert found.env_ids == ("Acrobot-v1", "CartPole-v1")
-    assert (found.algorithms, found.tags) == (("DQN", "PPO"), ("A", "b"))
-    assert (found.owners, found.run_count) == (("ada", "bob"), 2)
+    assert listed.env_ids == ("Acrobot-v1", "CartPole-v1")
+    assert (listed.algorithms, listed.tags) == (("DQN", "PPO"), ("A", "b"))
+    assert (listed.owners, listed.run_count) == (("ada", "bob"), 2)
     assert facets(RunFilter(archived=None, seen_by="ada")).env_ids == ("CartPole-v1",)
 
 
-def test_a_score_is_the_best_evaluation_or_else_the_newest_mean() -> None:
-    trained, judged = create(score=5.0), create()
-    runs.save_progress(judged.id, Progress(best_evaluation=3.0), {"mean_reward": 7.0})
+def test_the_score_is_the_best_evaluation_or_else_the_latest_mean_reward() -> None:
+    trained, evaluated = create(score=5.0), create()
+    runs.save_progress(evaluated.id, Progress(best_evaluation=3.0), {"mean_reward": 7.0})
 
-    assert (trained.score, runs.get_run(judged.id).score) == (5.0, 3.0)
+    assert (trained.score, runs.get_run(evaluated.id).score) == (5.0, 3.0)
 
 
-def test_a_sketch_keeps_the_shape_in_a_few_points() -> None:
+def test_a_sketch_keeps_the_shape_of_a_curve_in_a_few_points() -> None:
     lines = [{"timesteps": n, "mean_reward": float(n)} for n in range(1, 10_001)]
 
-    drawn = sketch(lines)
+    result = sketch(lines)
 
-    assert MOST_POINTS / 2 <= len(drawn.points) < MOST_POINTS
-    assert [x for x, _ in drawn.points] == sorted(x for x, _ in drawn.points)
-    assert drawn.points[-1][1] > 9_000
+    assert MAX_POINTS / 2 <= len(result.points) < MAX_POINTS
+    assert [x for x, _ in result.points] == sorted(x for x, _ in result.points)
+    assert result.points[-1][1] > 9_000
 
 
-def test_a_sketch_goes_on_where_it_was_put_down() -> None:
+def test_a_stored_sketch_can_be_continued() -> None:
     run = create()
     lines = [{"timesteps": n, "mean_reward": float(n)} for n in range(1, 201)]
-    begun = Sketcher().add(lines[:120])
-    runs.save_progress(run.id, Progress(timesteps=120), None, begun)
+    stored = Sketcher().add(lines[:120])
+    runs.save_progress(run.id, Progress(timesteps=120), None, stored)
 
-    assert runs.get_run(run.id).sketch == begun
-    assert Sketcher(begun).add(lines[120:]).points[-1] == sketch(lines).points[-1]
+    assert runs.get_run(run.id).sketch == stored
+    assert Sketcher(stored).add(lines[120:]).points[-1] == sketch(lines).points[-1]
 
 
-def test_a_sketch_is_added_only_where_there_is_none() -> None:
+def test_a_stored_sketch_is_not_overwritten() -> None:
     run = create()
-    drawn = sketch([{"timesteps": 1, "mean_reward": 2.0}])
+    first = sketch([{"timesteps": 1, "mean_reward": 2.0}])
 
-    runs.save_sketch(run.id, drawn, 8.0)
+    runs.save_sketch(run.id, first, 8.0)
     runs.save_sketch(run.id, sketch([]), None)
 
-    found = runs.get_run(run.id)
-    assert (found.sketch, found.score) == (drawn, 8.0)
+    stored = runs.get_run(run.id)
+    assert (stored.sketch, stored.score) == (first, 8.0)

@@ -6,7 +6,7 @@ from peewee import Database
 
 from storage.database import events, runs
 from storage.database.database import Address, open_database
-from storage.database.tables.runs import SchemaRow
+from storage.database.tables.runs import RunRow, SchemaRow
 from storage.errors import (
     BadCursorError,
     DatabaseTooNewError,
@@ -15,6 +15,7 @@ from storage.errors import (
 )
 from storage.records.history import SORTABLE
 from storage.records.runs import EventLevel, Progress, RunFilter, RunRecord, RunStatus, Visibility
+from tests.storage.queries import queries_of
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -32,7 +33,7 @@ def test_a_new_run_is_created_and_can_be_found() -> None:
     assert run.created_at.tzinfo is not None
 
 
-def test_environments_count_as_solved_by_runs_that_are_there() -> None:
+def test_environments_are_solved_by_existing_runs_only() -> None:
     solved, deleted, _ = create(owner="ada"), create(env_id="Acrobot-v1"), create(env_id="Taxi-v4")
     other = create(env_id="LunarLander-v3", owner="bob")
     for run in (solved, deleted, other):
@@ -50,16 +51,16 @@ def test_ids_can_not_be_guessed() -> None:
     assert all(len(run_id) >= 12 for run_id in ids)
 
 
-def test_an_unknown_run_is_named_in_the_error() -> None:
+def test_the_error_about_an_unknown_run_contains_its_id() -> None:
     with pytest.raises(RunNotFoundError, match="There is no run 'nope'"):
         runs.get_run("nope")
 
 
-def test_a_run_goes_through_its_life() -> None:
+def test_a_run_passes_from_queued_to_completed() -> None:
     run = create()
 
     for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.COMPLETED):
-        run = runs.move_run(run.id, status)
+        run = runs.change_status(run.id, status)
 
     assert run.started_at is not None
     assert run.finished_at is not None
@@ -68,25 +69,25 @@ def test_a_run_goes_through_its_life() -> None:
 def test_a_completed_run_cannot_be_stopped() -> None:
     run = create()
     for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.COMPLETED):
-        runs.move_run(run.id, status)
+        runs.change_status(run.id, status)
 
     with pytest.raises(WrongStateError, match=r"is completed and can't become stopped\."):
-        runs.move_run(run.id, RunStatus.STOPPED)
+        runs.change_status(run.id, RunStatus.STOPPED)
 
 
-def test_pages_of_a_list_meet_without_gap_or_overlap() -> None:
-    made = [create(f"run {i}") for i in range(7)]
+def test_pages_of_a_list_have_no_gap_or_overlap() -> None:
+    created = [create(f"run {i}") for i in range(7)]
 
     first = runs.list_runs(limit=3)
     second = runs.list_runs(limit=3, cursor=first.next)
     third = runs.list_runs(limit=3, cursor=second.next)
 
     listed = [run.id for page in (first, second, third) for run in page.items]
-    assert listed == [run.id for run in reversed(made)]
+    assert listed == [run.id for run in reversed(created)]
     assert third.next is None
 
 
-def test_pages_meet_for_every_order() -> None:
+def test_pages_have_no_gap_or_overlap_in_every_order() -> None:
     for i in range(5):
         run = create(f"run {i % 2}")
         if i % 2:
@@ -99,7 +100,7 @@ def test_pages_meet_for_every_order() -> None:
             assert len({run.id for run in (*first.items, *rest.items)}) == 5, order
 
 
-def test_a_cursor_from_nowhere_is_refused() -> None:
+def test_an_invalid_cursor_is_refused() -> None:
     create()
     other_order = runs.list_runs(sort="name", limit=1)
     create()
@@ -129,7 +130,7 @@ def test_a_tag_with_quotes_is_found() -> None:
         assert [found.id for found in runs.list_runs(RunFilter(tag=tag)).items] == [run.id]
 
 
-def test_archived_runs_are_left_out_unless_asked_for() -> None:
+def test_archived_runs_are_excluded_unless_requested() -> None:
     run = create()
     runs.change_run(run.id, archived=True)
 
@@ -138,19 +139,49 @@ def test_archived_runs_are_left_out_unless_asked_for() -> None:
     assert len(runs.list_runs(RunFilter(archived=True)).items) == 1
 
 
-def test_the_queue_is_in_the_order_of_waiting() -> None:
+def test_the_queue_is_in_order_of_queueing() -> None:
     first, second = create(), create()
-    runs.move_run(second.id, RunStatus.QUEUED)
-    runs.move_run(first.id, RunStatus.QUEUED)
+    runs.change_status(second.id, RunStatus.QUEUED)
+    runs.change_status(first.id, RunStatus.QUEUED)
 
     assert [run.id for run in runs.queued_runs()] == [second.id, first.id]
 
 
-def test_the_run_that_trains_is_shown_before_a_newer_one() -> None:
+def test_a_long_queue_is_read_with_one_query_and_no_config(database: Database) -> None:
+    for _ in range(20):
+        runs.change_status(create(owner="ada").id, RunStatus.QUEUED)
+
+    with queries_of(database) as queries:
+        queued = runs.queued_runs()
+
+    assert [run.owner for run in queued] == ["ada"] * 20
+    assert len(queries) == 1
+    assert "json" not in queries[0]
+
+
+def test_a_place_in_the_queue_is_read_with_two_queries(database: Database) -> None:
+    queued, idle = [create() for _ in range(5)], create()
+    for run in reversed(queued):
+        runs.change_status(run.id, RunStatus.QUEUED)
+    same = RunRow.get_by_id(queued[4].id).queued_at
+    early = sorted(run.id for run in queued[3:])
+    RunRow.update(queued_at=same).where(RunRow.id.in_(early)).execute()
+
+    with queries_of(database) as queries:
+        assert runs.place_in_queue(queued[0].id) == 5
+    assert len(queries) == 2
+    assert all("LIMIT" in query or "COUNT" in query for query in queries)
+    assert [runs.place_in_queue(run_id) for run_id in early] == [1, 2]
+    assert [run.id for run in runs.queued_runs()][:2] == early
+    assert runs.place_in_queue(idle.id) is None
+    assert runs.place_in_queue("nope") is None
+
+
+def test_a_training_run_takes_precedence_over_a_newer_one() -> None:
     training = create()
     create()
-    runs.move_run(training.id, RunStatus.QUEUED)
-    runs.move_run(training.id, RunStatus.STARTING)
+    runs.change_status(training.id, RunStatus.QUEUED)
+    runs.change_status(training.id, RunStatus.STARTING)
 
     newest = runs.newest_run()
 
@@ -158,25 +189,25 @@ def test_the_run_that_trains_is_shown_before_a_newer_one() -> None:
     assert newest.id == training.id
 
 
-def test_progress_is_remembered() -> None:
+def test_progress_is_stored() -> None:
     run = create()
     runs.save_progress(run.id, Progress(timesteps=50, episodes=3, best=1.5), {"loss": 0.1})
 
-    found = runs.get_run(run.id)
+    stored = runs.get_run(run.id)
 
-    assert found.progress.timesteps == 50
-    assert found.latest == {"loss": 0.1}
-    assert found.share_done == 0.5
+    assert stored.progress.timesteps == 50
+    assert stored.latest == {"loss": 0.1}
+    assert stored.share_done == 0.5
 
 
-def test_progress_never_leaves_0_to_1() -> None:
+def test_the_share_done_is_at_most_1() -> None:
     run = create()
     runs.save_progress(run.id, Progress(timesteps=2_048), None)
 
     assert runs.get_run(run.id).share_done == 1.0
 
 
-def test_a_hidden_run_is_gone_until_it_is_restored() -> None:
+def test_a_hidden_run_is_not_found_until_it_is_restored() -> None:
     run = create()
     events.add_event(run.id, "created", "Hello")
     runs.hide_run(run.id)
@@ -187,7 +218,7 @@ def test_a_hidden_run_is_gone_until_it_is_restored() -> None:
     assert len(events.list_events(run.id)) == 1
 
 
-def test_an_erased_run_takes_its_events_along() -> None:
+def test_the_events_of_a_run_are_erased_with_it() -> None:
     run = create()
     events.add_event(run.id, "created", "Hello")
     runs.hide_run(run.id)
@@ -198,21 +229,21 @@ def test_an_erased_run_takes_its_events_along() -> None:
     assert events.list_events(run.id) == ()
 
 
-def test_an_active_run_is_not_deleted() -> None:
+def test_an_active_run_can_not_be_deleted() -> None:
     run = create()
-    runs.move_run(run.id, RunStatus.QUEUED)
+    runs.change_status(run.id, RunStatus.QUEUED)
 
     with pytest.raises(WrongStateError, match="Stop it first"):
         runs.hide_run(run.id)
 
 
-def test_events_come_newest_first_and_in_parts() -> None:
+def test_events_are_listed_newest_first_and_in_pages() -> None:
     run = create()
-    made = [events.add_event(run.id, "note", f"event {i}") for i in range(5)]
+    created = [events.add_event(run.id, "note", f"event {i}") for i in range(5)]
 
-    assert [event.id for event in events.list_events(run.id)] == [e.id for e in reversed(made)]
-    assert len(events.list_events(run.id, after=made[2].id)) == 2
-    assert len(events.list_events(run.id, before=made[2].id)) == 2
+    assert [event.id for event in events.list_events(run.id)] == [e.id for e in reversed(created)]
+    assert len(events.list_events(run.id, after=created[2].id)) == 2
+    assert len(events.list_events(run.id, before=created[2].id)) == 2
 
 
 def test_an_event_keeps_its_level_and_data() -> None:
@@ -237,13 +268,13 @@ def test_opening_a_database_twice_changes_nothing(address: Address, database: Da
     run = create()
     database.close()
 
-    again = open_database(address)
+    reopened = open_database(address)
 
     assert runs.get_run(run.id) == run
-    again.close()
+    reopened.close()
 
 
-def test_people_see_their_own_runs_and_what_is_shared_with_them() -> None:
+def test_users_see_their_own_runs_and_those_shared_with_them() -> None:
     create("hers", owner="ada")
     shared = create("shared", owner="bob")
     runs.change_run(shared.id, shared_json=["ada"])
@@ -262,7 +293,7 @@ def test_people_see_their_own_runs_and_what_is_shared_with_them() -> None:
     assert newest.name == "public"
 
 
-def test_a_name_may_hold_any_character() -> None:
+def test_a_name_can_contain_any_character() -> None:
     name = "zero \0, quote ', percent %, snowman \N{SNOWMAN}"
 
     run = create(name)

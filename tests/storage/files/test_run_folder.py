@@ -17,14 +17,14 @@ def test_a_runs_folder_has_one_owner(tmp_path: Path) -> None:
     LabFolder(tmp_path).claim().close()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
 
     with pytest.raises(RunsFolderNotWritableError, match="can't be written"):
         LabFolder(tmp_path / "file" / "runs").claim()
 
 
-def test_a_link_to_somewhere_else_is_no_file_of_a_run(tmp_path: Path) -> None:
+def test_links_to_other_places_are_not_files_of_a_run(tmp_path: Path) -> None:
     folder = LabFolder(tmp_path / "runs").run("abc")
     folder.create({"seed": 1})
     (tmp_path / "secret").write_text("not for everybody")
@@ -50,18 +50,18 @@ def test_only_files_that_exist_are_artifacts(tmp_path: Path) -> None:
     assert list(folder.artifacts()) == ["model.zip", "config.json"]
 
 
-def test_a_run_goes_to_the_trash_and_comes_back(tmp_path: Path) -> None:
+def test_a_run_is_moved_to_the_trash_and_restored(tmp_path: Path) -> None:
     runs = LabFolder(tmp_path)
     runs.run("abc").create({"seed": 1})
 
-    runs.set_aside("abc")
+    runs.move_to_trash("abc")
     assert not runs.run("abc").path.exists()
 
-    runs.take_back("abc")
+    runs.restore_from_trash("abc")
     assert runs.run("abc").config.is_file()
 
 
-def test_an_atomic_write_leaves_the_old_file_when_it_fails(
+def test_a_failed_atomic_write_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "model.zip"

@@ -39,7 +39,7 @@ def test_a_reader_sees_lines_while_they_are_being_written(path: Path) -> None:
     writer.close()
 
 
-def test_reading_goes_on_after_a_number(path: Path) -> None:
+def test_lines_are_read_after_a_given_number(path: Path) -> None:
     write(path, 10)
 
     reader = metrics.LineReader(path, after=6)
@@ -49,7 +49,7 @@ def test_reading_goes_on_after_a_number(path: Path) -> None:
     assert reader.read(9) == []
 
 
-def test_the_tail_is_read_from_the_end_of_a_large_file(path: Path) -> None:
+def test_the_last_lines_are_read_from_the_end_of_a_large_file(path: Path) -> None:
     write(path, 5_000)
 
     tail = metrics.tail_lines(path, 3)
@@ -58,7 +58,7 @@ def test_the_tail_is_read_from_the_end_of_a_large_file(path: Path) -> None:
     assert len(metrics.tail_lines(path, 10_000)) == 5_000
 
 
-def test_an_unfinished_last_line_is_no_line(path: Path) -> None:
+def test_an_unfinished_last_line_is_ignored(path: Path) -> None:
     write(path, 2)
     with path.open("ab") as file:
         file.write(b'{"n":3,"rew')
@@ -67,7 +67,7 @@ def test_an_unfinished_last_line_is_no_line(path: Path) -> None:
     assert [line["n"] for line in metrics.tail_lines(path, 5)] == [1, 2]
 
 
-def test_a_writer_drops_what_a_crash_left_unfinished(path: Path) -> None:
+def test_a_writer_removes_an_unfinished_line_of_a_crash(path: Path) -> None:
     write(path, 2)
     with path.open("ab") as file:
         file.write(b'{"n":3,"rew')
@@ -77,7 +77,7 @@ def test_a_writer_drops_what_a_crash_left_unfinished(path: Path) -> None:
     assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3]
 
 
-def test_a_file_with_only_an_unfinished_line_starts_over(path: Path) -> None:
+def test_a_file_with_only_an_unfinished_line_counts_as_empty(path: Path) -> None:
     path.write_bytes(b'{"n":1,"rew')
 
     write(path, 1)
@@ -91,29 +91,39 @@ def test_a_missing_file_has_no_lines(path: Path) -> None:
     assert metrics.last_number(path) == 0
 
 
-def test_downsampling_keeps_the_ends_and_the_spike(path: Path) -> None:
+def test_downsampling_keeps_the_ends_and_peaks(path: Path) -> None:
     lines = [{"n": i, "timesteps": i, "reward": 0.0} for i in range(1, 1_001)]
     lines[500]["reward"] = 99.0
 
-    kept = metrics.downsample(lines, max_points=20)
+    downsampled = metrics.downsample(lines, max_points=20)
 
-    assert len(kept) <= 20
-    assert kept[0]["n"] == 1
-    assert kept[-1]["n"] == 1_000
-    assert max(line["reward"] for line in kept) == 99.0
+    assert len(downsampled) <= 20
+    assert downsampled[0]["n"] == 1
+    assert downsampled[-1]["n"] == 1_000
+    assert max(line["reward"] for line in downsampled) == 99.0
 
 
-def test_each_metric_is_downsampled_by_itself(path: Path) -> None:
+@pytest.mark.parametrize("max_points", [3, 4, 5, 20, 21])
+def test_downsampling_keeps_to_its_limit(max_points: int) -> None:
+    lines = [{"n": i, "timesteps": i, "reward": float(-i % 7)} for i in range(1, 1_001)]
+
+    kept = metrics.downsample(lines, max_points=max_points)
+
+    assert [kept[0]["n"], kept[-1]["n"]] == [1, 1_000]
+    assert 2 <= len(kept) <= max_points
+
+
+def test_each_metric_is_downsampled_separately(path: Path) -> None:
     lines = [{"n": i, "timesteps": i, "reward": float(i)} for i in range(1, 101)]
     lines += [{"n": 101, "timesteps": 101, "loss": 0.5}]
 
-    kept = metrics.downsample(lines, max_points=10)
+    downsampled = metrics.downsample(lines, max_points=10)
 
-    assert sum("reward" in line for line in kept) <= 10
-    assert [line["loss"] for line in kept if "loss" in line] == [0.5]
+    assert sum("reward" in line for line in downsampled) <= 10
+    assert [line["loss"] for line in downsampled if "loss" in line] == [0.5]
 
 
-def test_picking_metrics_drops_lines_without_them() -> None:
+def test_selecting_metrics_drops_lines_without_them() -> None:
     lines = [{"n": 1, "reward": 1.0, "fps": 9}, {"n": 2, "loss": 0.1}]
 
     assert metrics.pick(lines, ["reward"]) == [{"n": 1, "reward": 1.0}]
@@ -124,7 +134,9 @@ def test_picking_metrics_drops_lines_without_them() -> None:
     [b'{"reward":1.0,"n', b'{"reward":1.0,"n\n', b"\x00\xff\xfe\n\x80", b"[1]\n7\n\n{}\n"],
     ids=["half a line", "half a line with its end", "garbage", "JSON that is no line"],
 )
-def test_a_broken_end_is_no_line_and_the_next_writer_cuts_it_off(path: Path, rest: bytes) -> None:
+def test_an_unreadable_end_is_ignored_and_removed_by_the_next_writer(
+    path: Path, rest: bytes
+) -> None:
     write(path, 5)
     whole = path.read_bytes()
     with path.open("ab") as file:
@@ -138,7 +150,7 @@ def test_a_broken_end_is_no_line_and_the_next_writer_cuts_it_off(path: Path, res
     assert [line["n"] for line in metrics.read_lines(path)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_broken_line_in_the_middle_is_left_out(path: Path) -> None:
+def test_an_unreadable_line_in_the_middle_is_skipped(path: Path) -> None:
     write(path, 6)
     raw = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([raw[0], b"\x00\n\xff", *raw[2:]]))
@@ -152,7 +164,7 @@ def test_a_broken_line_in_the_middle_is_left_out(path: Path) -> None:
     assert [line["n"] for line in metrics.read_lines(path)] == [1, 4, 5, 6]
 
 
-def test_what_the_disk_does_not_take_leaves_no_half_line(path: Path) -> None:
+def test_a_failed_write_leaves_no_partial_line(path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     writer = MetricsWriter(path)

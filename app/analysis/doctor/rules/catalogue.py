@@ -1,38 +1,37 @@
-"""All rules, causes before symptoms: of two findings that weigh the same, the first is shown."""
+"""All rules, causes before symptoms: of equally severe insights the first is shown first."""
 
 import logging
 from collections.abc import Iterable
 from typing import Protocol
 
 from app.analysis.doctor.rules import (
+    custom_reward,
     learning,
-    memory,
     policy,
     rates,
+    replay_buffer,
     rewards,
     setup,
     speed,
-    written,
 )
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import Situation
+from app.analysis.insights import Insight, Severity, Situation
 
 
 class Rule(Protocol):
-    """Looks at a run and says what it sees, if it sees what it is for."""
+    """Returns an insight about a run if its condition holds."""
 
     __name__: str
 
     def __call__(self, s: Situation, /) -> Insight | None:
-        """Look."""
+        """Apply the rule."""
 
 
 RULES: tuple[Rule, ...] = (
     learning.not_a_number,
-    written.reward_exploited,
-    memory.learning_not_started,
-    memory.exploration,
-    memory.replay_ratio,
+    custom_reward.reward_exploited,
+    replay_buffer.learning_not_started,
+    replay_buffer.exploration,
+    replay_buffer.replay_ratio,
     rates.unusual_rate,
     learning.values_diverge,
     policy.policy_jumps,
@@ -66,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 
 def examine(situation: Situation) -> list[Insight]:
-    """Return everything that the rules find, the most important first."""
+    """Return the insights of all rules, the most important first."""
     found = (_apply(rule, situation) for rule in RULES)
     return by_importance(insight for insight in found if insight is not None)
 
@@ -75,11 +74,11 @@ def _apply(rule: Rule, situation: Situation) -> Insight | None:
     try:
         return rule(situation)
     except (ArithmeticError, LookupError, TypeError, ValueError):
-        # A worker may measure anything; what one rule stumbles over is no reason to hear no other.
+        # A worker may send any values; one failing rule must not prevent the others.
         _log.exception("The rule %s failed", rule.__name__)
         return None
 
 
 def by_importance(insights: Iterable[Insight]) -> list[Insight]:
-    """Sort findings by how much they matter; those that weigh the same keep their order."""
+    """Sort insights by severity; equally severe ones keep their order."""
     return sorted(insights, key=lambda insight: _ORDER.index(insight.severity))

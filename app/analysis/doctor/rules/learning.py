@@ -1,4 +1,4 @@
-"""What the networks say: broken numbers, the critic, gradients, units without a voice."""
+"""Rules about the networks: values that are not finite, the critic, gradients, dead units."""
 
 import re
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from app.analysis.doctor.rules.rates import unusual_rate
 from app.analysis.doctor.rules.setup import observation_scale
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import MEMORY_BASED, ROLLOUT_BASED, Situation
+from app.analysis.insights import Insight, Severity, Situation
+from app.catalog.algorithms import Family
 
 _LOSSES = ("loss", "policy_loss", "value_loss", "actor_loss", "critic_loss", "grad_norm")
 _BROKEN = re.compile(r"\bnan\b|not finite|invalid values|infinite|infinity", re.IGNORECASE)
-_FEWEST = 8
+_MIN_VALUES = 8
 _DEAD = 0.6
 _USEFUL, _UNTRAINED = -0.05, 0.1
 _LARGE_LOSS, _LARGE_RETURN = 1_000.0, 1_000.0
@@ -32,9 +32,11 @@ def not_a_number(s: Situation) -> Insight | None:
     return Insight(
         code="not_a_number",
         severity=Severity.ERROR,
-        title="Learning broke down",
-        message=f"The {metric.replace('_', ' ')} is no finite number any more at step {at:,}. The "
-        "weights are lost from there on.",
+        title="Training diverged",
+        message=(
+            f"The {metric.replace('_', ' ')} is not finite from step {at:,} on. The weights "
+            "are invalid from there."
+        ),
         evidence=s.evidence(
             metric,
             since=0.9,
@@ -42,17 +44,17 @@ def not_a_number(s: Situation) -> Insight | None:
             times=sum(s.history.not_finite[name] for name in broken),
             learning_rate=rate or 0.0,
         ),
-        suggestion="Lower the learning rate, and check max_grad_norm and the scale of rewards.",
+        suggestion="Lower the learning rate, and check max_grad_norm and the scale of the rewards.",
         change={"hyperparameters": {"learning_rate": float(f"{lower:.2g}")}} if lower else None,
         at=at,
     )
 
 
 def values_diverge(s: Situation) -> Insight | None:
-    """The critic expects more than the environment can pay."""
+    """The critic predicts returns larger than rewards and gamma allow."""
     bound = s.largest_return
     lows, highs = s.part("value_min", 0.5), s.part("value_max", 0.5)
-    if bound is None or not len(highs) or s.algorithm not in MEMORY_BASED | ROLLOUT_BASED:
+    if bound is None or not len(highs) or s.algorithm.family is Family.SEARCH:
         return None
     largest = max(float(np.median(np.abs(ends))) for ends in (highs, lows) if len(ends))
     if largest < 2 * bound + 1:
@@ -62,23 +64,29 @@ def values_diverge(s: Situation) -> Insight | None:
     return Insight(
         code="values_diverge",
         severity=Severity.WARNING,
-        title="The value function has lost its hold",
-        message=f"It expects returns of {largest:,.0f}, but rewards and gamma allow "
-        f"{bound:,.0f} at most. It learns from its own mistakes.",
+        title="The value function diverges",
+        message=(
+            f"It predicts returns of {largest:,.0f}, but rewards and gamma allow {bound:,.0f} "
+            "at most: bootstrapping amplifies its errors."
+        ),
         evidence=s.evidence("value_max", since=0.5, largest=largest, bound=bound),
         suggestion=f"Lower the learning rate of {rate:g}"
-        + ("; update the target network less often." if s.algorithm in MEMORY_BASED else "."),
+        + (
+            "; update the target network less often."
+            if s.algorithm.family is Family.REPLAY
+            else "."
+        ),
         change={"hyperparameters": {"learning_rate": float(f"{lower:.2g}")}},
         at=s.history.timesteps,
     )
 
 
 def critic_useless(s: Situation) -> Insight | None:
-    """The value function explains nothing of the returns."""
+    """The value function explains no variance of the returns."""
     late = s.part("explained_variance", 0.3)
     weight = s.value("vf_coef")
     is_left_out = weight is not None and weight < 0.01
-    if len(late) < _FEWEST or s.share_done < 0.3 or not (is_left_out or s.does_badly):
+    if len(late) < _MIN_VALUES or s.share_done < 0.3 or not (is_left_out or s.lacks_progress):
         return None
     typical = float(np.median(late))
     if typical > (_UNTRAINED if is_left_out else _USEFUL):
@@ -87,46 +95,48 @@ def critic_useless(s: Situation) -> Insight | None:
     return Insight(
         code="critic_useless",
         severity=Severity.WARNING,
-        title="The value function is no better than a guess",
-        message=f"Explained variance is {typical:.2f} in the median: at zero and below it predicts "
-        "returns no better than their mean would. Advantages are noise then.",
+        title="The value function explains nothing",
+        message=(
+            f"The median explained variance is {typical:.2f}: at or below zero, the critic "
+            "predicts returns no better than their mean. Advantages are then noise."
+        ),
         evidence=s.evidence("explained_variance", since=0.3, median=typical),
         suggestion="Raise vf_coef."
         if change
-        else "Scale rewards (normalize_reward), raise vf_coef, or collect longer rollouts.",
+        else "Normalize rewards (normalize_reward), raise vf_coef, or collect longer rollouts.",
         change=change or {"wrappers": {"normalize_reward": True}},
         at=s.history.timesteps,
     )
 
 
 def value_loss_large(s: Situation) -> Insight | None:
-    """Rewards are so large that the critic's loss drowns the policy's."""
+    """Rewards are so large that the value loss dominates the policy loss."""
     late, policy = s.part("value_loss", 0.3), s.part("policy_loss", 0.3)
-    if len(late) < _FEWEST or s.config.wrappers.normalize_reward or not len(policy):
+    if len(late) < _MIN_VALUES or s.config.wrappers.normalize_reward or not len(policy):
         return None
     if unusual_rate(s) is not None or observation_scale(s) is not None:
-        return None  # Whoever is thrown about, or sees nothing, earns the strangest rewards.
+        return None  # Those cause extreme rewards themselves.
     typical = float(np.median(late))
     returns = _largest_returns(s)
-    is_blind = returns > _LARGE_RETURN and _explains_nothing(s)
-    if typical < _LARGE_LOSS and not is_blind:
+    hides_returns = returns > _LARGE_RETURN and _has_useless_critic(s)
+    if typical < _LARGE_LOSS and not hides_returns:
         return None
     return Insight(
         code="value_loss_large",
-        severity=Severity.WARNING if s.does_badly or is_blind else Severity.INFO,
-        title="The scale of rewards is large",
-        message=f"The value loss is {typical:,.0f} in the median, the policy's "
-        f"{float(np.median(np.abs(policy))):.2g}; returns are around {returns:,.0f} in size. "
-        "Gradients serve the critic and leave little for the policy.",
+        severity=Severity.WARNING if s.lacks_progress or hides_returns else Severity.INFO,
+        title="Rewards are large",
+        message=f"The median value loss is {typical:,.0f}, the policy loss "
+        f"{float(np.median(np.abs(policy))):.2g}; returns are around {returns:,.0f}. The critic "
+        f"dominates the gradients.",
         evidence=s.evidence("value_loss", since=0.3, median=typical, typical_return=returns),
-        suggestion="Scale rewards; the reported ones stay as they are.",
+        suggestion="Normalize rewards; reported rewards stay unchanged.",
         change={"wrappers": {"normalize_reward": True}},
         at=s.history.timesteps,
     )
 
 
 def gradients_explode(s: Situation) -> Insight | None:
-    """Gradients grow and grow."""
+    """The gradient norm keeps growing."""
     early, late = s.part("grad_norm", 0.0, 0.4), s.part("grad_norm", 0.6)
     limit = s.value("max_grad_norm")
     if min(len(early), len(late)) < 2:
@@ -138,10 +148,10 @@ def gradients_explode(s: Situation) -> Insight | None:
         code="gradients_explode",
         severity=Severity.WARNING,
         title="Gradients explode",
-        message=f"Their length grew from {before:,.3g} to {now:,.3g} (median of the first and the "
+        message=f"Their norm grew from {before:,.3g} to {now:,.3g} (median of the first and the "
         f"last part of the run); max_grad_norm is {limit:g}."
         if limit is not None
-        else f"Their length grew from {before:,.3g} to {now:,.3g}.",
+        else f"Their norm grew from {before:,.3g} to {now:,.3g}.",
         evidence=s.evidence("grad_norm", since=0.6, before=before, now=now, limit=limit or 0.0),
         suggestion="Lower the learning rate and clip gradients at 0.5 to 10.",
         change=_lower_rate(s),
@@ -150,9 +160,9 @@ def gradients_explode(s: Situation) -> Insight | None:
 
 
 def dead_units(s: Situation) -> Insight | None:
-    """Many units of the network never say anything."""
+    """Many units of the network are constant."""
     late = s.part("dead_units", 0.5)
-    if not len(late) or not s.does_badly:
+    if not len(late) or not s.lacks_progress:
         return None
     share = float(np.median(late))
     if share < _DEAD:
@@ -160,29 +170,31 @@ def dead_units(s: Situation) -> Insight | None:
     return Insight(
         code="dead_units",
         severity=Severity.WARNING,
-        title="Much of the network is dead",
-        message=f"{share:.0%} of the units give the same answer to everything they see. What they "
-        "could have learned is lost.",
+        title="Many units are dead",
+        message=(
+            f"{share:.0%} of the units give the same output for every observation. Their "
+            "capacity is lost."
+        ),
         evidence=s.evidence("dead_units", since=0.5, share=share, limit=_DEAD),
-        suggestion="Lower the learning rate, scale observations, or use another activation.",
+        suggestion="Lower the learning rate, normalize observations, or use another activation.",
         change=_lower_rate(s),
         at=s.history.timesteps,
     )
 
 
 def _largest_returns(s: Situation) -> float:
-    """Return the size of the first or the last returns, whichever is larger."""
+    """Return the larger magnitude of the first and the last returns."""
     last = [abs(episode.reward) for episode in s.history.recent]
     return max(abs(s.curve.start) if s.curve else 0.0, float(np.median(last)) if last else 0.0)
 
 
-def _explains_nothing(s: Situation) -> bool:
+def _has_useless_critic(s: Situation) -> bool:
     explained = s.part("explained_variance", 0.3)
-    return len(explained) >= _FEWEST and float(np.median(explained)) < _UNTRAINED
+    return len(explained) >= _MIN_VALUES and float(np.median(explained)) < _UNTRAINED
 
 
 def _lower_rate(s: Situation) -> dict[str, dict[str, float]] | None:
-    """Return a fifth of the learning rate, or the usual one if that is less."""
+    """Return a fifth of the learning rate, or the default if that is lower."""
     rate, usual = s.value("learning_rate"), s.default("learning_rate")
     if not rate or not usual:
         return None

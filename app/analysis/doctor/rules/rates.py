@@ -1,26 +1,25 @@
-"""A learning rate far from where others begin, in a run that learns nothing."""
+"""The rule about learning rates that are far from the default."""
 
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import Situation
+from app.analysis.insights import Insight, Severity, Situation
 
 _FAR = 20.0
-"""How many times the usual rate is far."""
+"""The factor from the default from which on a rate is unusual."""
 
 
 def unusual_rate(s: Situation) -> Insight | None:
-    """The learning rate is far from usual, and nothing is learned."""
+    """The learning rate is far from the default, and nothing is learned."""
     rate, usual = s.value("learning_rate"), s.default("learning_rate")
-    if not rate or not usual or not s.does_badly or s.share_done < 0.3:
+    if not rate or not usual or not s.lacks_progress or s.share_done < 0.3:
         return None
     if usual / _FAR < rate < usual * _FAR:
         return None
     is_high = rate > usual
-    word, effect = ("high", "lose what they had") if is_high else ("low", "hardly move")
+    word, effect = ("high", "diverge") if is_high else ("low", "hardly move")
     return Insight(
         code=f"learning_rate_{word}",
         severity=Severity.WARNING,
         title=f"The learning rate is unusually {word}",
-        message=f"It is {rate:g}, and {usual:g} is where most begin. The reward hasn't risen: with "
+        message=f"It is {rate:g}, and {usual:g} is the usual value. The reward hasn't risen: with "
         f"such steps the weights {effect}.",
         evidence=s.evidence("learning_rate", learning_rate=rate, usual=usual),
         suggestion=f"Set it to {usual:g}.",

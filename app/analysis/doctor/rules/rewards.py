@@ -1,34 +1,33 @@
-"""What the reward curve says: learned, stuck, levelled off, collapsed, steadier."""
+"""Rules about the reward curve: converged, stuck, plateau, collapse, variance, outliers."""
 
 import numpy as np
 
 from app.analysis.doctor.rules.rates import unusual_rate
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import Situation
+from app.analysis.insights import Insight, Severity, Situation
 
 _ENOUGH_DONE = 0.3
-"""The share of the budget before which a flat curve means nothing."""
+"""The share of the budget before which a flat curve is not significant."""
 _ENOUGH_STEPS = 4_000
 _LONG_ENOUGH = 20_000
-"""Steps before which a curve that rests may as well be on its way."""
+"""Steps before which a flat curve is no plateau."""
 _FLAT_SHARE = 0.4
 _FELL_BY = 0.5
 _FAR = 0.25
-"""The share of the way to the goal from which on a plateau is no reason to worry."""
+"""The share of the way to the threshold from which on a plateau is no warning."""
 _STILL_RISES = 0.15
-"""The share of what was learned that a late gain has to reach to count as going on."""
+"""The share of the total gain that a late gain must reach to count as progress."""
 _STEADIER_BY = 0.25
 _OUTLIER = 12.0
-"""Deviations from the median, in units of the middle half, that make an episode an outlier."""
+"""The distance from the median, in interquartile ranges, that makes an episode an outlier."""
 
 
 def converged(s: Situation) -> Insight | None:
-    """The reward has risen and stays where it is."""
+    """The reward has risen and is now constant."""
     curve = s.curve
     if curve is None or not (s.has_learned or s.is_near_goal) or s.share_done < _ENOUGH_DONE:
         return None
     late = curve.last(0.3)
-    if not _is_there(s, float(late.mean())) or _still_rises(late, curve.start):
+    if not _has_reached(s, float(late.mean())) or _still_rises(late, curve.start):
         return None
     if collapsed(s) is not None:
         return None
@@ -40,7 +39,7 @@ def converged(s: Situation) -> Insight | None:
         code="converged",
         severity=Severity.GOOD,
         title="The policy has converged",
-        message=f"The reward of an episode rose from {curve.start:,.1f} to {level:,.1f} on average "
+        message=f"The mean episode reward rose from {curve.start:,.1f} to {level:,.1f} on average "
         "and stayed there over the last third of the run.",
         evidence=s.evidence("reward", since=0.7, **numbers),
         suggestion="More steps will change little. Evaluate it, or try another seed.",
@@ -49,7 +48,7 @@ def converged(s: Situation) -> Insight | None:
 
 
 def variance_reduced(s: Situation) -> Insight | None:
-    """Episodes differ less than they did before."""
+    """The reward varies less between episodes than before."""
     rewards = [episode.reward for episode in s.history.recent]
     count = len(rewards) // 2
     if count < 50 or not s.has_learned:
@@ -73,36 +72,38 @@ def variance_reduced(s: Situation) -> Insight | None:
             percent=percent,
             episodes=count,
         ),
-        suggestion="Nothing to do: the same situations lead to the same results more often.",
+        suggestion="No action needed: results vary less from episode to episode.",
         at=s.history.timesteps,
     )
 
 
 def stuck(s: Situation) -> Insight | None:
-    """The reward is where it was at the beginning."""
+    """The reward has not risen since the beginning."""
     curve = s.curve
-    if curve is None or s.needed_gain is None or not s.does_badly:
+    if curve is None or s.needed_gain is None or not s.lacks_progress:
         return None
     if s.share_done < _ENOUGH_DONE or s.history.timesteps < _ENOUGH_STEPS:
         return None
     if float(curve.means.max()) - curve.start > 3 * s.needed_gain:
-        return None  # It was elsewhere meanwhile: that is a collapse.
+        return None  # It rose in between: that is a collapse.
     now = float(curve.last(0.2).mean())
     return Insight(
         code="stuck",
         severity=Severity.WARNING,
-        title="No learning to be seen",
-        message=f"After {s.history.timesteps:,} steps an episode brings {now:,.1f} on average, and "
-        f"it began at {curve.start:,.1f}. A gain of {s.needed_gain:,.1f} would stand out from "
-        "chance.",
+        title="No learning progress",
+        message=(
+            f"After {s.history.timesteps:,} steps the mean episode reward is {now:,.1f}; it "
+            f"started at {curve.start:,.1f}. A gain of {s.needed_gain:,.1f} would stand out "
+            "from noise."
+        ),
         evidence=s.evidence("reward", start=curve.start, now=now, needed_gain=s.needed_gain),
-        suggestion=_way_out(s),
+        suggestion=_suggest(s),
         at=s.history.timesteps,
     )
 
 
 def plateau(s: Situation) -> Insight | None:
-    """The reward has risen, but not for a long time and not to the goal."""
+    """The reward has risen, but stopped rising below the threshold."""
     curve, threshold = s.curve, s.environment.solved_threshold
     if curve is None or threshold is None or not s.has_learned or s.is_near_goal:
         return None
@@ -112,18 +113,20 @@ def plateau(s: Situation) -> Insight | None:
     if len(late) < 6 or _gain(late) > 0.05 * abs(threshold - curve.start):
         return None
     level = float(late.mean())
-    # A goal that is far away makes every gain look small: what was learned before is a measure too.
-    if _still_rises(late, curve.start) or collapsed(s) is not None or _is_there(s, level):
+    # With a distant threshold every gain looks small: compare with the total gain, too.
+    if _still_rises(late, curve.start) or collapsed(s) is not None or _has_reached(s, level):
         return None
     rate = s.value("learning_rate")
-    has_come_far = level - curve.start > _FAR * (threshold - curve.start)
+    is_close = level - curve.start > _FAR * (threshold - curve.start)
     return Insight(
         code="plateau",
-        # Who has learned a good deal and then levels off isn't ill.
-        severity=Severity.INFO if has_come_far else Severity.WARNING,
-        title="The reward has levelled off below the goal",
-        message=f"Over the last {_FLAT_SHARE:.0%} of the steps an episode brought about "
-        f"{level:,.1f} on average; {threshold:,.1f} counts as solved.",
+        # A plateau after much progress is no problem.
+        severity=Severity.INFO if is_close else Severity.WARNING,
+        title="The reward has plateaued below the threshold",
+        message=(
+            f"Over the last {_FLAT_SHARE:.0%} of the steps the mean episode reward was about "
+            f"{level:,.1f}; {threshold:,.1f} counts as solved."
+        ),
         evidence=s.evidence(
             "reward",
             since=1 - _FLAT_SHARE,
@@ -131,8 +134,10 @@ def plateau(s: Situation) -> Insight | None:
             level=level,
             solved_threshold=threshold,
         ),
-        suggestion="Let the learning rate fade out, so that the last steps are fine ones, or "
-        "raise the entropy bonus a little, so that it tries other ways.",
+        suggestion=(
+            "Decay the learning rate, so that the last updates are small, or raise the "
+            "entropy bonus a little, so that it explores more."
+        ),
         change={"hyperparameters": {"learning_rate": f"{rate:g} -> 0"}} if rate else None,
         at=s.history.timesteps,
     )
@@ -152,10 +157,10 @@ def collapsed(s: Situation) -> Insight | None:
     return Insight(
         code="collapsed",
         severity=Severity.WARNING,
-        title="The policy collapsed after it had been good",
-        message=f"An episode brought {best:,.1f} on average around step "
-        f"{curve.steps[best_at]:,.0f} and brings {now:,.1f} now: {lost / gained:.0%} of what had "
-        "been learned is lost.",
+        title="The policy collapsed after good performance",
+        message=f"The mean episode reward was {best:,.1f} around step "
+        f"{curve.steps[best_at]:,.0f} and is {now:,.1f} now: {lost / gained:.0%} of the gain is "
+        f"lost.",
         evidence=s.evidence(
             "reward",
             since=float(curve.steps[best_at]) / s.history.timesteps,
@@ -163,15 +168,17 @@ def collapsed(s: Situation) -> Insight | None:
             now=now,
             lost_percent=100 * lost / gained,
         ),
-        suggestion="Lower the learning rate and let it fade out. A checkpoint from the good time "
-        "can be the start of another run.",
+        suggestion=(
+            "Lower the learning rate and decay it. A new run can start from a checkpoint "
+            "before the collapse."
+        ),
         change={"hyperparameters": {"learning_rate": f"{rate / 3:.2g} -> 0"}} if rate else None,
         at=s.history.timesteps,
     )
 
 
 def reward_outliers(s: Situation) -> Insight | None:
-    """Few episodes are worth far more or less than the rest."""
+    """A few episodes have far higher or lower rewards than the rest."""
     rewards = np.asarray([episode.reward for episode in s.history.recent])
     if len(rewards) < 100:
         return None
@@ -184,9 +191,10 @@ def reward_outliers(s: Situation) -> Insight | None:
     return Insight(
         code="reward_outliers",
         severity=Severity.INFO,
-        title="Single episodes stand far out",
+        title="Some episodes are outliers",
         message=f"{count} of the last {len(rewards)} episodes lie far from the rest: "
-        f"{worst:,.1f} where the median is {middle:,.1f}. Such rewards throw the value function.",
+        f"{worst:,.1f} where the median is {middle:,.1f}. Such rewards destabilize the value "
+        f"function.",
         evidence=s.evidence(
             "reward",
             since=s.history.recent[0].timesteps / s.history.timesteps,
@@ -194,7 +202,7 @@ def reward_outliers(s: Situation) -> Insight | None:
             farthest=worst,
             median=float(middle),
         ),
-        suggestion="Scale rewards, so that one episode can't outweigh all others.",
+        suggestion="Normalize rewards, so that one episode can't outweigh all others.",
         change=None
         if s.config.wrappers.normalize_reward
         else {"wrappers": {"normalize_reward": True}},
@@ -202,7 +210,7 @@ def reward_outliers(s: Situation) -> Insight | None:
     )
 
 
-def _is_there(s: Situation, level: float) -> bool:
+def _has_reached(s: Situation, level: float) -> bool:
     threshold = s.environment.solved_threshold
     if threshold is None or s.curve is None:
         return threshold is None
@@ -215,15 +223,15 @@ def _still_rises(late: np.ndarray, start: float) -> bool:
 
 
 def _gain(means: np.ndarray) -> float:
-    """Return how much the second half lies above the first."""
+    """Return the mean of the second half minus the mean of the first."""
     half = len(means) // 2
     return float(means[half:].mean() - means[:half].mean()) if half else 0.0
 
 
-def _way_out(s: Situation) -> str:
+def _suggest(s: Situation) -> str:
     if unusual_rate(s) is not None:
         return "The learning rate is the first thing to change."
     return (
-        "Look at the other findings first. Without any, give it more steps, try the preset of "
-        "this environment, or another algorithm."
+        "See the other insights first. If there are none, train longer, try the preset of this "
+        "environment, or another algorithm."
     )

@@ -1,20 +1,20 @@
-"""What the set-up brings with it: time limits, scales, too few environments, foresight, seeds."""
+"""Rules about the configuration: time limit, observation scale, rollout size, gamma, seeds."""
 
 import numpy as np
 
-from app.analysis.insights.insight import Insight, Severity
-from app.analysis.insights.situation import ROLLOUT_BASED, Situation
-from app.catalog.environments.spec import ObservationKind
+from app.analysis.insights import Insight, Severity, Situation
+from app.catalog.algorithms import Family
+from app.catalog.environments import ObservationKind
 
 _PINNED = 0.8
 _LARGE_OBSERVATION = 30.0
 _SMALL_ROLLOUT = 128
-_NEAR_SIGHTED = 15.0
-_FEWEST_SEEDS = 3
+_LONG_EPISODES = 15.0
+_MIN_SEEDS = 3
 
 
 def pinned_at_limit(s: Situation) -> Insight | None:
-    """Episodes end because time is up, and that isn't what success looks like."""
+    """Episodes end at the time limit although that is no success."""
     limit, recent = s.time_limit, s.history.recent
     if limit is None or len(recent) < 20:
         return None
@@ -23,21 +23,21 @@ def pinned_at_limit(s: Situation) -> Insight | None:
     own = s.config.wrappers.time_limit
     usual = s.environment.max_episode_steps
     is_shortened = own is not None and (usual is None or own < usual)
-    if share < _PINNED or not (is_shortened or _earns_nothing_new(s)):
+    if share < _PINNED or not (is_shortened or _has_constant_reward(s)):
         return None
-    # Where every step costs, a short limit looks like success.
+    # Where every step costs reward, a short limit looks like success.
     if s.is_near_goal and not (is_shortened and usual and limit < usual / 2):
         return None
     return Insight(
         code="pinned_at_limit",
         severity=Severity.WARNING,
-        title="Episodes end because time is up",
+        title="Episodes end at the time limit",
         message=f"{share:.0%} of the last {len(recent)} episodes ran into the limit of {limit:,} "
         "steps. "
         + (
             f"The environment itself allows {usual:,}."
             if is_shortened and usual
-            else "The agent never gets to an end, so it can't learn what leads there."
+            else "The agent never reaches a terminal state, so it can't learn what leads there."
         ),
         evidence=s.evidence(
             "episode_length",
@@ -45,16 +45,16 @@ def pinned_at_limit(s: Situation) -> Insight | None:
             share=share,
             limit=limit,
         ),
-        suggestion="Leave the environment its own time limit."
+        suggestion="Use the environment's own time limit."
         if is_shortened
-        else "Explore more (entropy bonus, another algorithm), or reward steps on the way.",
+        else "Explore more (entropy bonus, another algorithm), or reward intermediate progress.",
         change={"wrappers": {"time_limit": None}} if is_shortened else None,
         at=s.history.timesteps,
     )
 
 
 def observation_scale(s: Situation) -> Insight | None:
-    """Observed numbers are far from the size that networks work well with."""
+    """Observations are much larger than networks can handle well."""
     sizes = s.part("observation_max", 0.0)
     is_box = s.environment.observation_kind is ObservationKind.BOX
     if not len(sizes) or not is_box or s.config.wrappers.normalize_observation:
@@ -71,22 +71,22 @@ def observation_scale(s: Situation) -> Insight | None:
     }
     return Insight(
         code="observation_scale",
-        severity=Severity.WARNING if s.does_badly else Severity.INFO,
-        title="Observations are large and not scaled",
-        message=f"Observed numbers reach {largest:,.0f}; networks expect about 1. "
-        + (f"Noise of deviation {noise:g} is added to each. " if noise > 1 else "")
+        severity=Severity.WARNING if s.lacks_progress else Severity.INFO,
+        title="Observations are large and not normalized",
+        message=f"Observations reach {largest:,.0f}; networks expect values around 1. "
+        + (f"Noise with a standard deviation of {noise:g} is added to each. " if noise > 1 else "")
         + "Units saturate, and small differences get lost.",
         evidence=s.evidence("observation_max", largest=largest, limit=_LARGE_OBSERVATION),
-        suggestion="Leave the noise out." if noise > 1 else "Scale observations.",
+        suggestion="Remove the noise." if noise > 1 else "Normalize observations.",
         change=change,
         at=s.history.timesteps,
     )
 
 
 def too_few_environments(s: Situation) -> Insight | None:
-    """Each update rests on so little experience that it is mostly chance."""
+    """Updates use so few samples that they are mostly noise."""
     steps = s.value("n_steps")
-    if s.algorithm not in ROLLOUT_BASED or not steps:
+    if s.algorithm.family is not Family.ROLLOUT or not steps:
         return None
     rollout = steps * s.config.n_envs
     if rollout >= _SMALL_ROLLOUT or s.config.n_envs > 4 or s.history.updates < 8:
@@ -96,34 +96,36 @@ def too_few_environments(s: Situation) -> Insight | None:
     return Insight(
         code="too_few_environments",
         severity=Severity.WARNING if s.config.n_envs < 4 else Severity.INFO,
-        title="Each update sees very little",
+        title="Updates use very few samples",
         message=f"{s.config.n_envs} environments and {steps} steps make {rollout} samples per "
-        f"update; below {_SMALL_ROLLOUT} an update is mostly chance.",
+        f"update; below {_SMALL_ROLLOUT} an update is mostly noise.",
         evidence=s.evidence("reward", n_envs=s.config.n_envs, n_steps=steps, samples=rollout),
-        suggestion="Collect from 8 environments at once.",
+        suggestion="Use 8 parallel environments.",
         change={"n_envs": 8},
         at=s.history.timesteps,
     )
 
 
 def short_sighted(s: Situation) -> Insight | None:
-    """The discount hides from it what its actions lead to."""
+    """The horizon of gamma is much shorter than episodes."""
     gamma = s.value("gamma")
     if gamma is None or gamma >= 0.95 or not s.history.recent or s.share_done < 0.3:
         return None
     length = float(np.median([episode.length for episode in s.history.recent]))
-    sight = 1 / (1 - gamma)
-    if length < _NEAR_SIGHTED * sight / 3 or sight > 5 or s.is_near_goal:
+    horizon = 1 / (1 - gamma)
+    if length < _LONG_EPISODES * horizon / 3 or horizon > 5 or s.is_near_goal:
         return None
     if s.has_learned and s.environment.solved_threshold is None:
         return None
     return Insight(
         code="short_sighted",
         severity=Severity.WARNING,
-        title="It hardly looks ahead",
-        message=f"With gamma {gamma:g} it counts about {sight:.1f} steps ahead, and episodes last "
-        f"{length:,.0f}. What an action leads to later doesn't count.",
-        evidence=s.evidence("reward", gamma=gamma, steps_ahead=sight, episode_length=length),
+        title="The discount factor is very low",
+        message=(
+            f"With gamma {gamma:g} the horizon is about {horizon:.1f} steps, and episodes last "
+            f"{length:,.0f}. Later rewards hardly count."
+        ),
+        evidence=s.evidence("reward", gamma=gamma, steps_ahead=horizon, episode_length=length),
         suggestion="Raise gamma to 0.99.",
         change={"hyperparameters": {"gamma": 0.99}},
         at=s.history.timesteps,
@@ -131,35 +133,35 @@ def short_sighted(s: Situation) -> Insight | None:
 
 
 def seeds_disagree(s: Situation) -> Insight | None:
-    """The same configuration does well with some seeds and badly with others."""
+    """The results of the same configuration differ much between seeds."""
     scores = np.asarray(s.seeds)
-    if len(scores) < _FEWEST_SEEDS or s.curve is None or s.share_done < 0.5:
+    if len(scores) < _MIN_SEEDS or s.curve is None or s.share_done < 0.5:
         return None
     best, worst = float(scores.max()), float(scores.min())
     threshold = s.environment.solved_threshold
-    way = best - s.curve.start
+    gain = best - s.curve.start
     if threshold is not None and best < s.curve.start + 0.3 * abs(threshold - s.curve.start):
         return None
-    if way <= 2 * (s.needed_gain or 0) or best - worst < 0.6 * way:
+    if gain <= 2 * (s.needed_gain or 0) or best - worst < 0.6 * gain:
         return None
     return Insight(
         code="seeds_disagree",
         severity=Severity.WARNING,
         title="Seeds disagree",
         message=f"Of {len(scores)} seeds the best reached {best:,.1f}, the worst {worst:,.1f}. "
-        "Luck decides more than the configuration.",
+        "The seed matters more than the configuration.",
         evidence=s.evidence(
             "mean_reward", seeds=len(scores), best=best, worst=worst, start=s.curve.start
         ),
-        suggestion="Compare configurations by several seeds only. A lower learning rate, or more "
+        suggestion="Compare configurations with several seeds only. A lower learning rate, or more "
         "environments, make results depend less on the seed.",
         change={"n_envs": min(64, 2 * s.config.n_envs)},
         at=s.history.timesteps,
     )
 
 
-def _earns_nothing_new(s: Situation) -> bool:
-    """Whether all episodes are worth the same: the limit alone decides."""
+def _has_constant_reward(s: Situation) -> bool:
+    """Whether the reward is the same in all episodes."""
     rewards = np.asarray([episode.reward for episode in s.history.recent])
     return float(np.percentile(rewards, 90) - np.percentile(rewards, 10)) <= 1e-6 * max(
         1.0, abs(float(np.median(rewards)))

@@ -1,4 +1,4 @@
-"""Templates for the lander and the walker."""
+"""Templates for LunarLander and BipedalWalker."""
 
 from app.authoring.rewards.templates.template import Template, potential, template
 
@@ -14,17 +14,18 @@ def _lander(fuel: str) -> tuple[Template, ...]:
         template(
             "fast",
             "Land faster with less fuel",
-            "The environment's own reward, with time and fuel that cost more.",
+            "The environment's own reward with higher costs of time and fuel.",
             f'{fuel}\nreturn {{"environment": reward, "time": -0.1, "fuel": -fuel}}',
         ),
         template(
             "landing",
             "Only the landing counts",
-            "One for a landing, minus one for a crash, nothing on the way; hard to find by chance.",
+            "1 for a landing, -1 for a crash, 0 otherwise; hard to find by random exploration.",
             "if not terminated:\n    return 0.0\nreturn 1.0 if reward > 0 else -1.0",
         ),
         potential(
-            "Nearer to the pad, slower and upright is worth more, without changing what is best.",
+            "Closer to the pad, slower and upright earns more, without changing the optimal "
+            "policy.",
             "distance = np.hypot(obs.horizontal_position, obs.height)\n"
             "speed = np.hypot(obs.horizontal_speed, obs.vertical_speed)\n"
             "return -20 * float(distance + speed + abs(obs.angle))",
@@ -42,8 +43,8 @@ _WALKER = (
     ),
     template(
         "speed",
-        "Speed and nothing else",
-        "Paid for speed alone, with a fall that costs as usual.",
+        "Speed only",
+        "Rewards only speed; a fall costs as usual.",
         "fall = -100.0 if terminated and reward < -50 else 0.0\n"
         'return {"speed": float(next_obs.horizontal_speed), "fall": fall}',
     ),

@@ -3,9 +3,9 @@
 from app.authoring.rewards.templates import box2d, classic_control, small_worlds
 from app.authoring.rewards.templates.common import common_templates
 from app.authoring.rewards.templates.template import Template
-from app.catalog.environments.spec import EnvSpec
+from app.catalog.environments import EnvSpec
 
-_OF_ONE: dict[str, tuple[Template, ...]] = {
+_BY_ENVIRONMENT: dict[str, tuple[Template, ...]] = {
     **classic_control.BY_ENVIRONMENT,
     **box2d.BY_ENVIRONMENT,
     **small_worlds.BY_ENVIRONMENT,
@@ -13,6 +13,6 @@ _OF_ONE: dict[str, tuple[Template, ...]] = {
 
 
 def templates_for(spec: EnvSpec) -> list[Template]:
-    """Return the rewards to begin with in an environment; the first is its own, unchanged."""
+    """Return the templates of an environment; the first is its own reward, unchanged."""
     first, *others = common_templates(spec)
-    return [first, *_OF_ONE.get(spec.id, ()), *others]
+    return [first, *_BY_ENVIRONMENT.get(spec.id, ()), *others]

@@ -1,10 +1,10 @@
-"""Templates for worlds of cells."""
+"""Templates for grid worlds."""
 
 from app.authoring.rewards.templates.template import Template, potential, template
 
 _GRID = (
     potential(
-        "Nearer to the bottom right, where the goal is unless a map says otherwise.",
+        "Closer to the bottom right earns more: the goal is there unless a map is given.",
         "return 0.2 * float(obs.row + obs.column)",
     ),
 )
@@ -14,13 +14,13 @@ def _lake(width: int) -> tuple[Template, ...]:
     return (
         template(
             "holes",
-            "Holes hurt",
-            "One for the present, minus one for a hole.",
+            "Penalize holes",
+            "1 for the present, -1 for a hole.",
             "fell = terminated and reward == 0\n"
             'return {"present": reward, "hole": -1.0 if fell else 0.0}',
         ),
         potential(
-            "Nearer to the bottom right is worth more, without changing what is best.",
+            "Closer to the bottom right earns more, without changing the optimal policy.",
             f"row, column = divmod(int(obs), {width})\n"
             f"return 0.5 * (row + column) / {2 * (width - 1)}",
         ),
@@ -30,8 +30,8 @@ def _lake(width: int) -> tuple[Template, ...]:
 _CLIFF = (
     template(
         "cliff",
-        "A cliff that ends nothing",
-        "A fall costs ten steps instead of a hundred, so that the edge is tried.",
+        "Cheaper falls",
+        "A fall costs ten steps instead of a hundred, so that the agent explores the edge.",
         'return {"steps": -1.0, "falls": -9.0 if reward < -1 else 0.0}',
     ),
 )

@@ -1,4 +1,4 @@
-"""What a template is."""
+"""Templates of custom rewards, and functions that make them."""
 
 from dataclasses import dataclass
 from textwrap import indent
@@ -8,7 +8,7 @@ HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A reward to begin with."""
+    """A custom reward to start from."""
 
     id: str
     name: str
@@ -17,13 +17,13 @@ class Template:
 
 
 def template(template_id: str, name: str, about: str, body: str, *, before: str = "") -> Template:
-    """Return a template whose code is a function with this body, below what comes `before` it."""
+    """Return a template with a function of this body, below the code in `before`."""
     code = f'"""{about}"""\n\n{before}{HEAD}{indent(body, "    ")}\n'
     return Template(id=template_id, name=name, about=about, code=code)
 
 
-def remembering(template_id: str, name: str, about: str, first: str, body: str) -> Template:
-    """Return a template whose code is a class that sets `first` before each episode."""
+def stateful_template(template_id: str, name: str, about: str, first: str, body: str) -> Template:
+    """Return a template with a class whose `reset` is `first` and whose call has this body."""
     head = HEAD.replace("def reward(", "def __call__(self, ")
     code = (
         f'"""{about}"""\n\nimport numpy as np\n\n\nclass Reward:\n'
@@ -36,7 +36,7 @@ def remembering(template_id: str, name: str, about: str, first: str, body: str) 
 
 
 def potential(about: str, potential_body: str) -> Template:
-    """Return a template that pays the change of a potential, which leaves the best policy best."""
+    """Return a template with potential-based shaping, which keeps the optimal policy."""
     before = (
         "GAMMA = 0.99  # the same as the algorithm's gamma\n\n\n"
         f"def potential(obs):\n{indent(potential_body, '    ')}\n\n\n"

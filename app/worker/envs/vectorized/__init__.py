@@ -1,1 +1,1 @@
-"""Classic-control environments whose copies are stepped together, exactly as Gymnasium would."""
+"""Vectorized environments; those of classic control give exactly Gymnasium's results."""

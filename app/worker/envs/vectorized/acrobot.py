@@ -1,50 +1,57 @@
-"""Acrobot, all copies at once."""
+"""Vectorized dynamics of Acrobot."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.envs.vectorized.world import Moved, Numbers, World, bounded, power_of_two, rows
+from app.worker.envs.vectorized.dynamics import (
+    Dynamics,
+    Numbers,
+    StepResult,
+    clipped,
+    power_of_two,
+    rows,
+)
 
 _GRAVITY = 9.8
 
 
-class Acrobot(World):
-    """Gymnasium's AcrobotEnv, with the equations of the book."""
+class Acrobot(Dynamics):
+    """Gymnasium's AcrobotEnv, with the equations of Sutton and Barto's book."""
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 - Gymnasium's environment
         super().__init__(env)
         self._torques = np.array(env.AVAIL_TORQUE, dtype=np.float64)
 
-    def step(self, state: Numbers, actions: NDArray[Any]) -> Moved:
-        """Turn the middle joint of every copy."""
+    def step(self, state: Numbers, actions: NDArray[Any]) -> StepResult:
+        """Apply a torque to the middle joint of each environment."""
         env = self.env
-        state = self._later(state, self._torques[actions])
+        state = self._integrate(state, self._torques[actions])
         _wrap(state[:2])
-        state[2] = bounded(state[2], -env.MAX_VEL_1, env.MAX_VEL_1)
-        state[3] = bounded(state[3], -env.MAX_VEL_2, env.MAX_VEL_2)
+        state[2] = clipped(state[2], -env.MAX_VEL_1, env.MAX_VEL_1)
+        state[3] = clipped(state[3], -env.MAX_VEL_2, env.MAX_VEL_2)
         is_high = -np.cos(state[0]) - np.cos(state[1] + state[0]) > 1.0
         return state, np.where(is_high, 0.0, -1.0), is_high
 
     def observe(self, state: Numbers) -> NDArray[np.float32]:
-        """Return cosines and sines of both joints, and their speeds."""
+        """Return cosines and sines of both joints, and their angular velocities."""
         (cos1, cos2), (sin1, sin2) = np.cos(state[:2]), np.sin(state[:2])
         return rows(np.array((cos1, sin1, cos2, sin2, state[2], state[3])))
 
-    def _later(self, state: Numbers, torque: Numbers) -> Numbers:
-        """Integrate one step by the fourth-order method of Runge and Kutta."""
+    def _integrate(self, state: Numbers, torque: Numbers) -> Numbers:
+        """Integrate one step with the fourth-order Runge-Kutta method."""
         dt = self.env.dt
         half = dt / 2.0
-        k1 = self._change(state, torque)
-        k2 = self._change(state + half * k1, torque)
-        k3 = self._change(state + half * k2, torque)
-        k4 = self._change(state + dt * k3, torque)
-        later: Numbers = state + dt / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)
-        return later
+        k1 = self._derivatives(state, torque)
+        k2 = self._derivatives(state + half * k1, torque)
+        k3 = self._derivatives(state + half * k2, torque)
+        k4 = self._derivatives(state + dt * k3, torque)
+        next_state: Numbers = state + dt / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return next_state
 
-    def _change(self, state: Numbers, torque: Numbers) -> Numbers:
-        """Return how fast each component changes."""
+    def _derivatives(self, state: Numbers, torque: Numbers) -> Numbers:
+        """Return the derivative of each component."""
         env = self.env
         m1, m2, l1 = env.LINK_MASS_1, env.LINK_MASS_2, env.LINK_LENGTH_1
         lc1, lc2, moi = env.LINK_COM_POS_1, env.LINK_COM_POS_2, env.LINK_MOI
@@ -67,7 +74,7 @@ class Acrobot(World):
 
 
 def _wrap(angles: Numbers) -> None:
-    """Bring angles to between minus pi and pi, a turn at a time as Gymnasium does."""
+    """Wrap angles to between -pi and pi, one turn at a time like Gymnasium."""
     turn = np.pi - -np.pi
     while np.count_nonzero(is_above := angles > np.pi):
         angles[is_above] -= turn

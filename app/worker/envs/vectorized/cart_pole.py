@@ -1,17 +1,17 @@
-"""CartPole, all copies at once."""
+"""Vectorized dynamics of CartPole."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.envs.vectorized.world import Moved, Numbers, World, rows
+from app.worker.envs.vectorized.dynamics import Dynamics, Numbers, StepResult, rows
 
 
-class CartPole(World):
+class CartPole(Dynamics):
     """Gymnasium's CartPoleEnv."""
 
-    def step(self, state: Numbers, actions: NDArray[Any]) -> Moved:
+    def step(self, state: Numbers, actions: NDArray[Any]) -> StepResult:
         """Push every cart to the left or to the right."""
         env = self.env
         _, x_dot, theta, theta_dot = state
@@ -29,5 +29,5 @@ class CartPole(World):
         return state, np.ones(len(actions)), is_out | has_fallen
 
     def observe(self, state: Numbers) -> NDArray[np.float32]:
-        """Return positions and speeds of cart and pole."""
+        """Return positions and velocities of cart and pole."""
         return rows(state)

@@ -1,4 +1,4 @@
-"""Notice at once when an environment misbehaves, and say how in one sentence."""
+"""Check the values that environments return, and explain errors in one sentence."""
 
 import math
 import traceback
@@ -12,9 +12,9 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
-from app.protocol.user_code import UserCodeError
+from app.protocol import UserCodeError
 
-_NOT_THE_ENVIRONMENT = (
+_OTHER_MODULES = (
     "app.worker",
     "stable_baselines3",
     "gymnasium.core",
@@ -23,49 +23,49 @@ _NOT_THE_ENVIRONMENT = (
     "gymnasium.wrappers",
     "numpy",
 )
-"""Modules that call the environment, or that it calls."""
+"""Modules that call the environment or are called by it; skipped to find its own code."""
 
 
 class BadEnvironmentError(Exception):
-    """An environment did what no training survives; the message is a sentence for people."""
+    """An environment raised or returned something invalid; the message is for users."""
 
 
 class CheckedVecEnv(VecEnvWrapper):
-    """Passes on what environments return if a training can use it, and else says why not.
+    """Passes on the results of environments if they are valid, and otherwise raises an error.
 
-    A NaN that is let through turns up much later, as a policy that knows only NaN.
+    A NaN that is missed here appears much later, as a policy whose weights are NaN.
     """
 
     def __init__(self, envs: VecEnv, components: Sequence[str] = ()) -> None:
-        """Watch `envs`, whose observation's components may have names."""
+        """Check `envs`; `components` are the names of the observation's components, if any."""
         super().__init__(envs)
         self._components = components
         self._shapes = {key: space.shape for key, space in _parts(_spaces(envs.observation_space))}
         self._step = 0
-        self._began = np.zeros(envs.num_envs, dtype=np.int64)
-        """At which step each environment's episode began."""
+        self._episode_starts = np.zeros(envs.num_envs, dtype=np.int64)
+        """The step at which each environment's episode began."""
 
     def reset(self) -> VecEnvObs:
         """Begin an episode in each environment.
 
         Raises:
-            BadEnvironmentError: if an environment raises, or begins with what can't be used.
+            BadEnvironmentError: if an environment raises, or returns something invalid.
         """
-        self._began[:] = self._step
+        self._episode_starts[:] = self._step
         try:
             observations = self.venv.reset()
         except (MemoryError, UserCodeError):
             raise
         except Exception as error:
-            raise self._explained(error, "reset") from error
+            raise self._explain(error, "reset") from error
         self._check_observations(observations)
         return observations
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Return what the environments answered to the last actions.
+        """Return the results of the last actions.
 
         Raises:
-            BadEnvironmentError: if one of them raised, or answered what can't be used.
+            BadEnvironmentError: if an environment raises, or returns something invalid.
         """
         self._step += 1
         try:
@@ -73,20 +73,21 @@ class CheckedVecEnv(VecEnvWrapper):
         except (MemoryError, UserCodeError):
             raise
         except Exception as error:
-            raise self._explained(error, "step") from error
+            raise self._explain(error, "step") from error
         if not _is_finite(rewards):
-            where = int(np.flatnonzero(~np.isfinite(rewards))[0])
+            index = int(np.flatnonzero(~np.isfinite(rewards))[0])
             raise BadEnvironmentError(
-                f"The environment returned {_name(rewards[where])} as reward {self._when(where)}."
+                f"The environment returned {_name(rewards[index])} as reward "
+                f"{self._position(index)}."
             )
         if np.count_nonzero(dones):
             self._check_ends(np.flatnonzero(dones).tolist(), infos)
-            self._began[dones] = self._step
+            self._episode_starts[dones] = self._step
         self._check_observations(observations)
         return observations, rewards, dones, infos
 
     def _check_ends(self, ended: Sequence[int], infos: Sequence[Mapping[str, Any]]) -> None:
-        """Look at the last observations, which were replaced by the next episodes' first ones."""
+        """Check the episodes' last observations, which the batch does not contain."""
         for index in ended:
             for key, value in _parts(infos[index]["terminal_observation"]):
                 if _shape(value) != self._shapes.get(key):
@@ -94,10 +95,10 @@ class CheckedVecEnv(VecEnvWrapper):
                 if not _is_finite(value):
                     raise self._not_finite(key, value, index)
 
-    def _wrong_shape(self, key: str | None, value: Any, index: int) -> BadEnvironmentError:  # noqa: ANN401 - whatever is observed
+    def _wrong_shape(self, key: str | None, value: Any, index: int) -> BadEnvironmentError:  # noqa: ANN401 - any observation
         return BadEnvironmentError(
             f"The environment returned an observation{_of(key)} of shape {_shape(value)} "
-            f"{self._when(index)}; its observation space says {self._shapes.get(key)}."
+            f"{self._position(index)}; its observation space says {self._shapes.get(key)}."
         )
 
     def _check_observations(self, observations: VecEnvObs) -> None:
@@ -113,16 +114,16 @@ class CheckedVecEnv(VecEnvWrapper):
         called = f" ('{name}')" if name and key is None else ""
         return BadEnvironmentError(
             f"The environment returned {_name(flat[component])} in observation component "
-            f"{component}{called}{_of(key)} {self._when(index)}."
+            f"{component}{called}{_of(key)} {self._position(index)}."
         )
 
-    def _when(self, index: int) -> str:
-        step = self._step - int(self._began[index])
+    def _position(self, index: int) -> str:
+        step = self._step - int(self._episode_starts[index])
         when = f"at step {step:,} of an episode" if step else "at the beginning of an episode"
         return when if self.num_envs == 1 else f"{when} (environment {index + 1})"
 
-    def _explained(self, error: Exception, call: str) -> BadEnvironmentError:
-        """Say where in the environment's own code an exception comes from."""
+    def _explain(self, error: Exception, call: str) -> BadEnvironmentError:
+        """Return the error with its location in the environment's own code."""
         frames = list(traceback.walk_tb(error.__traceback__))
         index = _index(frames)
         if "obs" in frames[-1][0].f_locals:
@@ -130,18 +131,20 @@ class CheckedVecEnv(VecEnvWrapper):
                 if _shape(value) != self._shapes.get(key):
                     return self._wrong_shape(key, value, index)
         what = f"{type(error).__name__}: {error}".removesuffix(": ").partition("\n")[0]
-        own = [(frame, line) for frame, line in frames if not _is_foreign(frame)]
+        own = [(frame, line) for frame, line in frames if not _is_other_code(frame)]
         if not own:
             return BadEnvironmentError(
-                f"What the environment returned from {call} {self._when(index)} can't be used "
+                f"The environment returned something invalid from {call} {self._position(index)} "
                 f"({what})."
             )
         frame, line = own[-1]
         place = f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
-        return BadEnvironmentError(f"The environment raised {what} {self._when(index)} ({place}).")
+        return BadEnvironmentError(
+            f"The environment raised {what} {self._position(index)} ({place})."
+        )
 
 
-def _parts(observation: Any) -> Iterable[tuple[str | None, Any]]:  # noqa: ANN401 - whatever is observed
+def _parts(observation: Any) -> Iterable[tuple[str | None, Any]]:  # noqa: ANN401 - any observation
     """Return each array of an observation, with its key if it has one."""
     if isinstance(observation, np.ndarray):
         return ((None, observation),)
@@ -152,7 +155,7 @@ def _spaces(space: gym.Space[Any]) -> Any:  # noqa: ANN401 - a space or several 
     return space.spaces if isinstance(space, gym.spaces.Dict) else space
 
 
-def _shape(value: Any) -> tuple[int, ...]:  # noqa: ANN401 - whatever is observed
+def _shape(value: Any) -> tuple[int, ...]:  # noqa: ANN401 - any observation
     try:
         return value.shape if isinstance(value, np.ndarray) else np.shape(value)
     except ValueError:  # lists of different lengths
@@ -163,7 +166,7 @@ def _is_finite(values: Any) -> bool:  # noqa: ANN401 - an array of any type
     values = np.asarray(values)
     if values.dtype.kind != "f":
         return True
-    # One sum is faster than a look at each number; only huge ones need that look as well.
+    # A dot product is faster than checking each number, which is needed only if it overflows.
     return math.isfinite(np.vdot(values, values)) or bool(np.isfinite(values).all())
 
 
@@ -175,11 +178,11 @@ def _of(key: str | None) -> str:
     return "" if key is None else f" of '{key}'"
 
 
-def _is_foreign(frame: FrameType) -> bool:
+def _is_other_code(frame: FrameType) -> bool:
     module = str(frame.f_globals.get("__name__", ""))
-    return any(module == name or module.startswith(f"{name}.") for name in _NOT_THE_ENVIRONMENT)
+    return any(module == name or module.startswith(f"{name}.") for name in _OTHER_MODULES)
 
 
 def _index(frames: Sequence[tuple[FrameType, int]]) -> int:
-    """Find out which of the environments it was: the one that the batch was busy with."""
+    """Return the index of the environment that raised the error."""
     return next((f.f_locals["env_idx"] for f, _ in frames if "env_idx" in f.f_locals), 0)

@@ -1,4 +1,4 @@
-"""What was done and earned in the episodes that are under way."""
+"""Actions and rewards of the current episodes."""
 
 from typing import Any
 
@@ -6,41 +6,41 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from app.worker.envs.vectorized.world import Numbers
+from app.worker.envs.vectorized.dynamics import Numbers
 
 
 class EpisodeLog:
-    """The last steps of all copies: as many as an episode can have, the oldest written over."""
+    """A ring buffer of the last steps of all environments, as long as the longest episode."""
 
     def __init__(self, size: int, n_envs: int, actions: gym.Space[Any]) -> None:
-        """Keep `size` steps of each copy."""
+        """Keep `size` steps of each environment."""
         assert actions.shape is not None
-        # Not filled: memory that no episode reaches is never used.
+        # Uninitialized: pages that no episode reaches take no memory.
         self._actions = np.empty((size, n_envs, *actions.shape), dtype=actions.dtype)
         self._rewards = np.empty((size, n_envs))
         self._size = size
         self._next = 0
 
     def add(self, actions: NDArray[Any], rewards: Numbers) -> None:
-        """Note one step."""
+        """Add one step."""
         self._actions[self._next] = actions
         self._rewards[self._next] = rewards
         self._next = (self._next + 1) % self._size
 
-    def actions(self, count: int, copy: int) -> list[Any]:
-        """Return the last actions of a copy."""
-        return list(self._actions[self._rows(count), copy])
+    def actions(self, count: int, index: int) -> list[Any]:
+        """Return the last `count` actions of an environment."""
+        return list(self._actions[self._rows(count), index])
 
-    def rewards(self, count: int, copy: int) -> list[float]:
-        """Return the last rewards of a copy."""
-        rewards: list[float] = self._rewards[self._rows(count), copy].tolist()
+    def rewards(self, count: int, index: int) -> list[float]:
+        """Return the last `count` rewards of an environment."""
+        rewards: list[float] = self._rewards[self._rows(count), index].tolist()
         return rewards
 
-    def rewrite(self, copy: int, actions: list[Any], rewards: list[Any]) -> None:
-        """Replace the last actions and rewards of a copy."""
+    def rewrite(self, index: int, actions: list[Any], rewards: list[Any]) -> None:
+        """Replace the last actions and rewards of an environment."""
         which = self._rows(len(actions))
-        self._actions[which, copy] = actions
-        self._rewards[which, copy] = rewards
+        self._actions[which, index] = actions
+        self._rewards[which, index] = rewards
 
     def _rows(self, count: int) -> NDArray[np.int64]:
         return np.arange(self._next - count, self._next) % self._size

@@ -1,4 +1,4 @@
-"""From one environment to what a model sees: copies, checks, stacking, scaling."""
+"""Build the vectorized environments of a model: wrappers, checks, stacking, normalization."""
 
 import pickle
 from collections.abc import Callable
@@ -15,36 +15,35 @@ from stable_baselines3.common.vec_env import (
 )
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
-from app.protocol import commands
-from app.protocol.wrappers import Wrappers
+from app.protocol import Wrappers, commands
 from app.worker.envs.custom_reward import CustomReward
 from app.worker.envs.environments import make_env, policy_kind
-from app.worker.envs.rendering import KeepsLastPicture
+from app.worker.envs.rendering import KeepsLastFrame
 from app.worker.envs.replayable import Replayable
 from app.worker.envs.reward_functions import RewardFunction
+from app.worker.envs.vectorized.array_envs import array_envs, prefers_array_envs
 from app.worker.envs.vectorized.checked import CheckedVecEnv
 from app.worker.envs.vectorized.envpool import PooledVecEnv
-from app.worker.envs.vectorized.offer import array_envs, offers_arrays
-from app.worker.envs.vectorized.stepping import LeanVecEnv
+from app.worker.envs.vectorized.lean_vec_env import LeanVecEnv
 from app.worker.envs.wrappers import Masked, wrap
 
 Statistics = dict[str, float | list[float] | list[int]]
-"""Mean, variance and count of what was observed, as plain numbers."""
+"""Mean, variance and count of observations, as plain numbers."""
 
-Layer = TypeVar("Layer", bound=gym.Env[Any, Any])
+WrapperT = TypeVar("WrapperT", bound=gym.Env[Any, Any])
 
 
 def make_training_envs(
     setup: commands.Setup, n_envs: int, reward: RewardFunction | None = None
 ) -> VecEnv:
-    """Make the environments that a model collects from, with a reward that somebody wrote if any.
+    """Make the environments for training, with a custom reward if there is one.
 
-    Without a render mode: LunarLander would simulate its exhaust as soon as it could be drawn.
+    They have no render mode: LunarLander simulates its exhaust if it can be rendered.
     """
     is_step_by_step = setup.wrappers.frame_skip == 1
 
     def make() -> gym.Env[Any, Any]:
-        env = make_wrapped(setup, setup.wrappers, counted=is_step_by_step)
+        env = make_wrapped(setup, setup.wrappers, unmonitored=is_step_by_step)
         return Replayable(env) if reward is None else CustomReward(env, reward)
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
@@ -54,40 +53,42 @@ def make_training_envs(
         envs = PooledVecEnv(setup.env_id, n_envs)
     else:
         envs = array_envs(setup, n_envs) or LeanVecEnv(makers)
-    return _for_a_model(CheckedVecEnv(envs), setup, is_training=True)
+    return _add_model_wrappers(CheckedVecEnv(envs), setup, is_training=True)
 
 
-def why_one_by_one(setup: commands.Setup, n_envs: int) -> str | None:
-    """Say what a reward that somebody wrote costs, beside the time that it takes itself."""
+def single_stepping_notice(setup: commands.Setup, n_envs: int) -> str | None:
+    """Return a notice that the custom reward prevents faster stepping, if it does."""
     if setup.wrappers.simulator == "envpool":
-        left_out = "EnvPool is left out"
-    elif offers_arrays(setup, n_envs):
-        left_out = "The environments aren't stepped by one call"
+        effect = "EnvPool is not used"
+    elif prefers_array_envs(setup, n_envs):
+        effect = "The environments are stepped one by one"
     else:
         return None
-    return f"{left_out}: the reward function is asked in each environment at each step."
+    return f"{effect}: the custom reward is computed in each environment."
 
 
-def make_evaluation_envs(setup: commands.Setup, *, drawn: bool = False) -> VecEnv:
-    """Make one environment like those in training, without what makes them harder."""
+def make_evaluation_envs(setup: commands.Setup, *, rendered: bool = False) -> VecEnv:
+    """Make one environment like those in training, without sticky actions, noise, randomization."""
 
     def make() -> gym.Env[Any, Any]:
-        env = make_wrapped(setup, setup.wrappers.for_evaluation(), drawn=drawn, judged=True)
-        return KeepsLastPicture(env) if drawn else env
+        env = make_wrapped(
+            setup, setup.wrappers.for_evaluation(), rendered=rendered, evaluated=True
+        )
+        return KeepsLastFrame(env) if rendered else env
 
-    return _for_a_model(DummyVecEnv([make]), setup, is_training=False)
+    return _add_model_wrappers(DummyVecEnv([make]), setup, is_training=False)
 
 
-def the_environment(envs: VecEnv) -> gym.Env[Any, Any]:
-    """Return the only environment inside all layers."""
+def single_env(envs: VecEnv) -> gym.Env[Any, Any]:
+    """Return the environment inside all vectorized wrappers; there must be only one."""
     return _innermost(envs).envs[0]
 
 
-def put_around(envs: VecEnv, make: Callable[[gym.Env[Any, Any]], Layer]) -> Layer:
-    """Put another layer around the only environment, and return it."""
+def wrap_single_env(envs: VecEnv, make: Callable[[gym.Env[Any, Any]], WrapperT]) -> WrapperT:
+    """Put another wrapper around the single environment, and return it."""
     inner = _innermost(envs)
-    layer = inner.envs[0] = make(inner.envs[0])
-    return layer
+    wrapper = inner.envs[0] = make(inner.envs[0])
+    return wrapper
 
 
 def _innermost(envs: VecEnv) -> DummyVecEnv:
@@ -97,95 +98,96 @@ def _innermost(envs: VecEnv) -> DummyVecEnv:
     return envs
 
 
-def drawn_environment(envs: VecEnv) -> KeepsLastPicture:
-    """Return the only environment inside all layers, which was made to be drawn."""
-    env = the_environment(envs)
-    assert isinstance(env, KeepsLastPicture)
+def rendered_environment(envs: VecEnv) -> KeepsLastFrame:
+    """Return the single environment of `make_evaluation_envs(..., rendered=True)`."""
+    env = single_env(envs)
+    assert isinstance(env, KeepsLastFrame)
     return env
 
 
-def as_the_environment_sees(envs: VecEnv, observation: Any) -> Any:  # noqa: ANN401 - an array
-    """Return the observation of the only environment as it gave it; None where that is pixels."""
-    scaling = normalizer(envs)
-    if scaling is not None and scaling.norm_obs:
-        observation = scaling.unnormalize_obs(observation)
+def original_observation(envs: VecEnv, observation: Any) -> Any:  # noqa: ANN401 - an array
+    """Undo the stacking and normalization of an observation; None if it is an image."""
+    normalization = normalizer(envs)
+    if normalization is not None and normalization.norm_obs:
+        observation = normalization.unnormalize_obs(observation)
     if not isinstance(observation, np.ndarray) or observation.ndim > 2:
         return None
-    size = int(np.prod(the_environment(envs).observation_space.shape or ()))
+    size = int(np.prod(single_env(envs).observation_space.shape or ()))
     return observation.ravel()[-size:]
 
 
 def make_wrapped(setup: commands.Setup, options: Wrappers, **purpose: bool) -> gym.Env[Any, Any]:
-    """Make a single environment with the options that concern it alone; see `make_env`."""
+    """Make a single environment with its wrappers; `purpose` is passed to `make_env`."""
     arguments = dict(setup.env_kwargs)
     if options.time_limit is not None:
         arguments["max_episode_steps"] = options.time_limit
     env = wrap(make_env(setup.env_id, arguments, **purpose), options)
-    return Masked(env) if setup.algorithm == "MaskablePPO" else env
+    return Masked(env) if setup.masks_actions else env
 
 
 def normalizer(envs: VecEnv) -> VecNormalize | None:
-    """Return the layer that scales observations or rewards, if there is one."""
-    found: VecNormalize | None = _layer(envs, VecNormalize)
+    """Return the wrapper that normalizes observations or rewards, if there is one."""
+    found: VecNormalize | None = _find_wrapper(envs, VecNormalize)
     return found
 
 
 def save_statistics(envs: VecEnv) -> Statistics | None:
-    """Return how observations are scaled, or None if they aren't."""
-    scaling = normalizer(envs)
-    if scaling is None or not scaling.norm_obs:
+    """Return the normalization statistics of observations, or None if they aren't normalized."""
+    normalization = normalizer(envs)
+    if normalization is None or not normalization.norm_obs:
         return None
-    seen: Any = scaling.obs_rms
+    running: Any = normalization.obs_rms
     return {
-        "shape": list(seen.mean.shape),
-        "mean": seen.mean.ravel().tolist(),
-        "var": seen.var.ravel().tolist(),
-        "count": float(seen.count),
+        "shape": list(running.mean.shape),
+        "mean": running.mean.ravel().tolist(),
+        "var": running.var.ravel().tolist(),
+        "count": float(running.count),
     }
 
 
 def load_statistics(envs: VecEnv, statistics: Statistics | None) -> None:
-    """Scale observations as `save_statistics` found them scaled."""
-    scaling = normalizer(envs)
-    if scaling is None or statistics is None:
+    """Restore the statistics that `save_statistics` returned."""
+    normalization = normalizer(envs)
+    if normalization is None or statistics is None:
         return
-    seen: Any = scaling.obs_rms
-    seen.mean = np.array(statistics["mean"]).reshape(statistics["shape"])
-    seen.var = np.array(statistics["var"]).reshape(statistics["shape"])
-    seen.count = statistics["count"]
+    running: Any = normalization.obs_rms
+    running.mean = np.array(statistics["mean"]).reshape(statistics["shape"])
+    running.var = np.array(statistics["var"]).reshape(statistics["shape"])
+    running.count = statistics["count"]
 
 
-def save_scaling(envs: VecEnv) -> bytes | None:
-    """Return the scaling as SB3 saves it, for those who load the model without this program."""
-    scaling = normalizer(envs)
-    return None if scaling is None else pickle.dumps(scaling)
+def save_normalization(envs: VecEnv) -> bytes | None:
+    """Return the pickled `VecNormalize`, so that the model can be used without this program."""
+    normalization = normalizer(envs)
+    return None if normalization is None else pickle.dumps(normalization)
 
 
-def save_layers(envs: VecEnv) -> dict[str, Any]:
-    """Return what the layers around the environments remember."""
-    kept: dict[str, Any] = {}
-    if (stack := _layer(envs, VecFrameStack)) is not None:
-        kept["stacked"] = stack.stacked_obs.stacked_obs.copy()
-    if (scaling := normalizer(envs)) is not None:
+def save_wrapper_state(envs: VecEnv) -> dict[str, Any]:
+    """Return the state of the wrappers around the environments."""
+    state: dict[str, Any] = {}
+    if (stack := _find_wrapper(envs, VecFrameStack)) is not None:
+        state["stacked"] = stack.stacked_obs.stacked_obs.copy()
+    if (normalization := normalizer(envs)) is not None:
         names = ("obs_rms", "ret_rms", "returns", "old_obs", "old_reward")
-        kept["scaling"] = {name: getattr(scaling, name, None) for name in names}
-    return kept
+        # The name of this key is part of the checkpoint format.
+        state["scaling"] = {name: getattr(normalization, name, None) for name in names}
+    return state
 
 
-def load_layers(envs: VecEnv, kept: dict[str, Any]) -> None:
-    """Let the layers remember what `save_layers` returned."""
-    if (stack := _layer(envs, VecFrameStack)) is not None:
-        stack.stacked_obs.stacked_obs = kept["stacked"]
-    if (scaling := normalizer(envs)) is not None:
-        for name, value in kept["scaling"].items():
-            setattr(scaling, name, value)
+def load_wrapper_state(envs: VecEnv, state: dict[str, Any]) -> None:
+    """Restore the state that `save_wrapper_state` returned."""
+    if (stack := _find_wrapper(envs, VecFrameStack)) is not None:
+        stack.stacked_obs.stacked_obs = state["stacked"]
+    if (normalization := normalizer(envs)) is not None:
+        for name, value in state["scaling"].items():
+            setattr(normalization, name, value)
 
 
-def see_anew(envs: VecEnv, observed: Any) -> Any:  # noqa: ANN401 - whatever is observed
-    """Return what a model sees of observations with which new episodes begin."""
+def observe_reset(envs: VecEnv, observed: Any) -> Any:  # noqa: ANN401 - any observation
+    """Process the first observations of new episodes for a model."""
     if not isinstance(envs, VecEnvWrapper):
         return observed
-    inner = see_anew(envs.venv, observed)
+    inner = observe_reset(envs.venv, observed)
     match envs:
         case VecFrameStack():
             return envs.stacked_obs.reset(inner)
@@ -196,7 +198,7 @@ def see_anew(envs: VecEnv, observed: Any) -> Any:  # noqa: ANN401 - whatever is 
     return inner
 
 
-def _for_a_model(envs: VecEnv, setup: commands.Setup, *, is_training: bool) -> VecEnv:
+def _add_model_wrappers(envs: VecEnv, setup: commands.Setup, *, is_training: bool) -> VecEnv:
     options = setup.wrappers
     if options.frame_stack > 1:
         envs = VecFrameStack(envs, options.frame_stack)
@@ -218,7 +220,7 @@ def _has_channels_first(envs: VecEnv) -> bool:
     return shape is not None and len(shape) == 3 and shape[0] < shape[2]
 
 
-def _layer(envs: VecEnv, kind: type[Any]) -> Any:  # noqa: ANN401 - an instance of `kind`
+def _find_wrapper(envs: VecEnv, kind: type[Any]) -> Any:  # noqa: ANN401 - an instance of `kind`
     while isinstance(envs, VecEnvWrapper):
         if isinstance(envs, kind):
             return envs

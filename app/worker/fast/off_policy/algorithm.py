@@ -1,9 +1,11 @@
-"""What the fast engine's off-policy algorithms share: how experience is remembered."""
+"""The base class of the fast engine's off-policy algorithms: rollouts, sampling, logging."""
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import ActionNoise
@@ -12,12 +14,51 @@ from stable_baselines3.common.type_aliases import RolloutReturn, TrainFreq, Trai
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.fast.flat import Array
-from app.worker.fast.model import FastModel, NetworkT
-from app.worker.fast.off_policy.replay import Transition, is_plain, remember
+from app.worker.fast.model import FastModel, NetworkT, flush_denormals
+from app.worker.fast.off_policy.replay_buffer import (
+    Batch,
+    Transition,
+    add,
+    allows_direct_access,
+    sample,
+)
+
+Losses = dict[str, float]
+"""The logged values of a gradient step, by name."""
 
 
 class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
-    """Collects steps without the copies that SB3 makes of each."""
+    """Fills and samples the replay buffer without the copies that SB3 makes of each transition."""
+
+    @flush_denormals()
+    def train(self, gradient_steps: int, batch_size: int = 64) -> None:
+        """Do `gradient_steps` updates, each on a batch from the replay buffer."""
+        self._update_learning_rate(self._optimizers())
+        assert self.replay_buffer is not None
+        losses: defaultdict[str, list[float]] = defaultdict(list)
+        for step in range(gradient_steps):
+            self._n_updates += 1
+            batch = sample(self.replay_buffer, batch_size, self.gamma, self._vec_normalize_env)
+            step_losses, norm = self._learn(batch, step)
+            for name, loss in step_losses.items():
+                losses[name].append(loss)
+            if self.after_gradient_step is not None:
+                self.after_gradient_step(norm)
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        for name, values in losses.items():
+            self.logger.record(f"train/{name}", np.mean(values))
+
+    def _optimizers(self) -> list[torch.optim.Optimizer]:
+        """Return the optimizers that follow the learning rate schedule."""
+        raise NotImplementedError
+
+    def _learn(self, batch: Batch, step: int) -> tuple[Losses, float | None]:
+        """Do gradient step number `step` of a call of `train`.
+
+        Returns:
+            Its losses, and the gradient norm before clipping if the algorithm clips.
+        """
+        raise NotImplementedError
 
     def collect_rollouts(
         self,
@@ -29,7 +70,7 @@ class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
         learning_starts: int = 0,
         log_interval: int | None = None,
     ) -> RolloutReturn:
-        """Remember what happens in a few steps; return how many and whether to go on."""
+        """Add `train_freq` steps to the replay buffer; return their number and whether to go on."""
         if train_freq.unit is not TrainFrequencyUnit.STEP:
             return super().collect_rollouts(
                 env,
@@ -43,13 +84,15 @@ class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
         callback.on_rollout_start()
         ended = 0
         for step in range(1, train_freq.frequency + 1):
-            actions, kept = self._sample_action(learning_starts, action_noise, env.num_envs)
+            actions, buffer_actions = self._sample_action(
+                learning_starts, action_noise, env.num_envs
+            )
             new_obs, rewards, dones, infos = env.step(actions)
             self.num_timesteps += env.num_envs
             callback.update_locals({"rewards": rewards, "dones": dones, "infos": infos})
             if not callback.on_step():
                 return RolloutReturn(step * env.num_envs, ended, continue_training=False)
-            self._store_transition(replay_buffer, kept, new_obs, rewards, dones, infos)
+            self._store_transition(replay_buffer, buffer_actions, new_obs, rewards, dones, infos)
             self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
             self._on_step()
             if np.count_nonzero(dones):
@@ -65,7 +108,7 @@ class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
         action_noise: ActionNoise | None,
         log_interval: int | None,
     ) -> int:
-        """Count the episodes that ended, and return how many did."""
+        """Count the episodes that ended, and return their number."""
         ended = np.flatnonzero(dones).tolist()
         for index in ended:
             self._episode_num += 1
@@ -79,14 +122,14 @@ class FastOffPolicy(FastModel[NetworkT], OffPolicyAlgorithm):
         self,
         replay_buffer: ReplayBuffer,
         buffer_action: npt.NDArray[Any],
-        new_obs: Any,  # noqa: ANN401 - SB3 says dictionaries, too
+        new_obs: Any,  # noqa: ANN401 - SB3 allows dictionaries
         reward: Array,
         dones: npt.NDArray[np.bool_],
         infos: list[dict[str, Any]],
     ) -> None:
-        if not is_plain(replay_buffer, self._vec_normalize_env):
+        if not allows_direct_access(replay_buffer, self._vec_normalize_env):
             super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
             return
-        step = Transition(self._last_obs, buffer_action, new_obs, reward, dones, infos)
-        remember(replay_buffer, step)
+        transition = Transition(self._last_obs, buffer_action, new_obs, reward, dones, infos)
+        add(replay_buffer, transition)
         self._last_obs = self._last_original_obs = new_obs

@@ -1,4 +1,4 @@
-"""Networks that say what an action is worth, side by side, and the copies that follow them."""
+"""All critics of a policy as one stacked network, and their target networks."""
 
 from typing import Any
 
@@ -7,35 +7,28 @@ import torch
 
 from app.worker.fast.flat import Array, FlatParameters
 from app.worker.fast.layers import Layer, linear_layers
-from app.worker.fast.off_policy.stacked import StackedNetwork, WideActivation
-from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
+from app.worker.fast.off_policy.online_and_target import OnlineAndTarget
+from app.worker.fast.off_policy.stacked import StackedNetwork, torch_activation
 
 
-class Critics:
-    """Runs all critics of an SB3 policy at once, on its own weights.
+def stacked_critics(policy: Any) -> OnlineAndTarget[StackedNetwork]:  # noqa: ANN401 - several classes
+    """Return all critics of an SB3 policy, computed together on the policy's own weights.
 
-    What goes in is an observation with an action below it, what comes out is one block for each
-    critic.
+    Inputs are observations with actions below them; outputs have one block per critic.
     """
+    activation = torch_activation(policy)
 
-    def __init__(self, policy: Any, activation: WideActivation) -> None:  # noqa: ANN401 - several classes
-        self._weights, self.online = _adopt(policy.critic, activation)
-        self._target_weights, self.target = _adopt(policy.critic_target, activation)
-        self.optimizer: FlatOptimizer = flat_optimizer(policy.critic.optimizer, self._weights)
+    def make_network(weights: FlatParameters, critic: Any) -> StackedNetwork:  # noqa: ANN401 - several classes
+        nets: list[torch.nn.Sequential] = critic.q_networks
+        stacks = zip(*(linear_layers(net) for net in nets), strict=True)
+        layers = [Layer.from_torch(weights, *stack) for stack in stacks]
+        return StackedNetwork(layers, activation)
 
-    def follow(self, tau: float) -> None:
-        """Let the copies take over so much of the critics."""
-        self._target_weights.follow(self._weights, tau)
+    return OnlineAndTarget(
+        make_network, policy.critic, policy.critic_target, policy.critic.optimizer
+    )
 
 
-def beside(observations: Array, actions: Array) -> Array:
-    """Return what critics look at."""
+def critic_inputs(observations: Array, actions: Array) -> Array:
+    """Return the inputs of critics: each observation with its action below it."""
     return np.concatenate([observations, actions])
-
-
-def _adopt(critic: Any, activation: WideActivation) -> tuple[FlatParameters, StackedNetwork]:  # noqa: ANN401 - several classes
-    weights = FlatParameters(critic.parameters())
-    nets: list[torch.nn.Sequential] = critic.q_networks
-    same_places = zip(*(linear_layers(net) for net in nets), strict=True)
-    layers = [Layer.adopt(weights, *layers) for layers in same_places]
-    return weights, StackedNetwork(layers, activation)

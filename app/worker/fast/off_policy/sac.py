@@ -8,24 +8,23 @@ from app.worker.fast.off_policy.soft import FastSoft
 
 
 class FastSAC(FastSoft, SAC):
-    """SB3's SAC, and nothing of it different but the time it takes."""
+    """SB3's SAC, computed by the fast engine."""
 
-    def _expect(self, outputs: Array) -> Array:
-        """Believe the most careful critic."""
-        careful: Array = np.minimum.reduce(outputs[:, 0])
-        return careful
+    def _next_values(self, outputs: Array) -> Array:
+        lowest: Array = np.minimum.reduce(outputs[:, 0])
+        return lowest
 
-    def _compare(self, outputs: Array, aims: Array) -> tuple[Array, float]:
-        errors = outputs - aims
-        size = len(aims)
+    def _critic_gradients(self, outputs: Array, targets: Array) -> tuple[Array, float]:
+        errors = outputs - targets
+        size = len(targets)
         loss = 0.5 * float(np.dot(errors.ravel(), errors.ravel())) / size
         errors *= np.float32(1 / size)
         return errors, loss
 
-    def _judge(self, inputs: Array, height: int) -> tuple[Array, Array]:
-        network = self.network.critics.online
-        outputs = network.forward(inputs)
+    def _action_gradients(self, inputs: Array, obs_size: int) -> tuple[Array, Array]:
+        critics = self.network.critics.online
+        outputs = critics.forward(inputs)
         values: Array = np.minimum.reduce(outputs[:, 0])
-        chosen = outputs[:, 0].argmin(axis=0)
-        slope = -1 / len(values)
-        return network.pull_back_chosen(slope, chosen, slice(height, None)), values
+        lowest = outputs[:, 0].argmin(axis=0)
+        gradient = -1 / len(values)
+        return critics.input_gradients_of_chosen(gradient, lowest, slice(obs_size, None)), values

@@ -1,7 +1,6 @@
-"""What SAC and TQC share: a policy that is paid for being unpredictable."""
+"""The base class of SAC and TQC, whose actors maximize return and entropy."""
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,171 +9,138 @@ import torch
 
 from app.worker.fast.flat import Array, FlatParameters
 from app.worker.fast.layers import Layer, linear_layers
-from app.worker.fast.model import tiny_is_zero
 from app.worker.fast.observations import encoder
+from app.worker.fast.off_policy.algorithm import Losses
 from app.worker.fast.off_policy.continuous import FastContinuous
-from app.worker.fast.off_policy.critics import Critics, beside
-from app.worker.fast.off_policy.replay import Memories, draw
+from app.worker.fast.off_policy.critics import critic_inputs, stacked_critics
+from app.worker.fast.off_policy.replay_buffer import Batch
 from app.worker.fast.off_policy.squashed import SquashedActions
-from app.worker.fast.off_policy.stacked import StackedNetwork, wide_activation
-from app.worker.fast.optimizers import FlatOptimizer, flat_optimizer
+from app.worker.fast.off_policy.stacked import StackedNetwork, torch_activation
+from app.worker.fast.optimizers import flat_optimizer
 
 
 class SoftNetworks:
-    """Runs the policy and the critics of an SB3 policy on its own weights."""
+    """The actor and the critics of an SB3 policy, on the policy's own weights."""
 
     def __init__(self, policy: Any) -> None:  # noqa: ANN401 - SAC's or TQC's
         self.encode = encoder(policy.observation_space)
-        activation = wide_activation(type(policy.activation_fn()))
-        self.critics = Critics(policy, activation)
+        self.critics = stacked_critics(policy)
         actor = policy.actor
         weights = FlatParameters(actor.parameters())
-        hidden = [Layer.adopt(weights, layer) for layer in linear_layers(actor.latent_pi)]
-        head = Layer.adopt(weights, actor.mu, actor.log_std).joined()
+        hidden = [Layer.from_torch(weights, layer) for layer in linear_layers(actor.latent_pi)]
+        head = Layer.from_torch(weights, actor.mu, actor.log_std).joined()
         self._size = actor.mu.out_features
-        self.actor = StackedNetwork([*hidden, head], activation)
-        self.actor_optimizer: FlatOptimizer = flat_optimizer(actor.optimizer, weights)
+        self.actor = StackedNetwork([*hidden, head], torch_activation(policy))
+        self.actor_optimizer = flat_optimizer(actor.optimizer, weights)
 
-    def choose(self, observations: Array) -> SquashedActions:
-        """Return what the policy does, by chance."""
-        return SquashedActions(self.actor.run(observations)[0], self._noise(observations))
-
-    def consider(self, observations: Array) -> SquashedActions:
-        """Return what the policy does, by chance, and keep what its gradients need."""
-        return SquashedActions(self.actor.forward(observations)[0], self._noise(observations))
-
-    def _noise(self, observations: Array) -> Array:
-        # Torch's generator, asked as SB3 asks it: the same seed gives the same noise.
+    def sample_actions(self, observations: Array, *, keep: bool = False) -> SquashedActions:
+        """Sample actions of the policy; `keep` intermediate outputs for the actor's gradients."""
+        outputs = self.actor.forward(observations, keep=keep)[0]
+        # From torch's generator, as in SB3: the same seed gives the same noise.
         noise: Array = torch.randn(observations.shape[1], self._size).numpy().T
-        return noise
+        return SquashedActions(outputs, noise)
 
 
-class Temperature:
-    """How much being unpredictable is worth, found by itself."""
+class EntropyCoefficient:
+    """The learned entropy coefficient."""
 
     def __init__(self, log_value: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
         weights = FlatParameters([log_value])
-        (self._log,), (self._gradient,) = weights.take(log_value)
+        (self._log,), (self._gradient,) = weights.register(log_value)
         self._optimizer = flat_optimizer(optimizer, weights)
 
     @property
     def value(self) -> float:
-        """What it is now."""
+        """The current coefficient."""
         return float(np.exp(self._log[0]))
 
-    def adjust(self, surprise: float) -> float:
-        """Move it; return the loss before, given how much less random the policy is than wanted."""
-        loss = -float(self._log[0]) * surprise
-        self._gradient[0] = -surprise
+    def learn(self, entropy_gap: float) -> float:
+        """Do a gradient step, given the target entropy minus the entropy; return the loss."""
+        loss = -float(self._log[0]) * entropy_gap
+        self._gradient[0] = -entropy_gap
         self._optimizer.step(math.inf)
         return loss
 
 
-@dataclass(slots=True)
-class _Findings:
-    """What is logged of a round: one number per gradient step."""
-
-    ent_coef: list[float] = field(default_factory=list)
-    ent_coef_loss: list[float] = field(default_factory=list)
-    actor_loss: list[float] = field(default_factory=list)
-    critic_loss: list[float] = field(default_factory=list)
-
-
 class FastSoft(FastContinuous[SoftNetworks]):
-    """Learns as SAC and TQC do; what critics aim at and say of the policy is their own."""
+    """Implements SAC and TQC, which differ only in how they use their critics' outputs."""
 
     target_entropy: Any
     target_update_interval: int
     ent_coef_optimizer: torch.optim.Adam | None
     ent_coef_tensor: torch.Tensor
-    _temperature: Temperature | None = None
+    _entropy_coefficient: EntropyCoefficient | None = None
 
-    def _adopt_network(self) -> SoftNetworks:
-        self._temperature = None
+    def _make_network(self) -> SoftNetworks:
+        self._entropy_coefficient = None
         if self.ent_coef_optimizer is not None:
             log_value: Any = self.log_ent_coef  # type: ignore[attr-defined]  # SAC's and TQC's
-            self._temperature = Temperature(log_value, self.ent_coef_optimizer)
+            self._entropy_coefficient = EntropyCoefficient(log_value, self.ent_coef_optimizer)
         return SoftNetworks(self.policy)
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_temperature"]
+        return [*super()._excluded_save_params(), "_entropy_coefficient"]
 
-    def _choose(self, observed: npt.NDArray[Any]) -> Array:
-        return self.network.choose(self.network.encode(observed)).values
+    def _optimizers(self) -> list[torch.optim.Optimizer]:
+        learned = [] if self.ent_coef_optimizer is None else [self.ent_coef_optimizer]
+        return [*super()._optimizers(), *learned]
 
-    @tiny_is_zero()
-    def train(self, gradient_steps: int, batch_size: int = 64) -> None:
-        """Learn from past steps so many times."""
-        network, found = self.network, _Findings()
-        policy: Any = self.policy
-        optimizers = [policy.actor.optimizer, policy.critic.optimizer]
-        if self.ent_coef_optimizer is not None:
-            optimizers.append(self.ent_coef_optimizer)
-        self._update_learning_rate(optimizers)
-        assert self.replay_buffer is not None
-        for step in range(gradient_steps):
-            drawn = draw(self.replay_buffer, batch_size, self.gamma, self._vec_normalize_env)
-            self._learn(drawn, found)
-            if step % self.target_update_interval == 0:
-                network.critics.follow(self.tau)
-            if self.after_gradient_step is not None:
-                self.after_gradient_step(None)
-        self._n_updates += gradient_steps
-        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
-        for name in _Findings.__slots__:
-            if values := getattr(found, name):
-                self.logger.record(f"train/{name}", np.mean(values))
+    def _policy_actions(self, observations: npt.NDArray[Any]) -> Array:
+        return self.network.sample_actions(self.network.encode(observations)).values
 
-    def _learn(self, drawn: Memories, found: _Findings) -> None:
-        """Do one gradient step."""
+    def _learn(self, batch: Batch, step: int) -> tuple[Losses, None]:
         network = self.network
-        observed = network.encode(drawn.observations)
-        actions = network.consider(observed)
+        observations = network.encode(batch.observations)
+        actions = network.sample_actions(observations, keep=True)
         log_probs = actions.log_probs()
-        worth = self._worth_of_chance(log_probs, found)
-        found.critic_loss.append(self._learn_values(drawn, observed, worth))
-        of_actions, values = self._judge(beside(observed, actions.values), len(observed))
-        share = np.float32(worth / len(log_probs))
-        network.actor.backward(actions.slopes(of_actions, share)[None])
+        losses = self._train_entropy_coefficient(log_probs)
+        ent_coef = losses["ent_coef"]
+        losses["critic_loss"] = self._train_critics(batch, observations, ent_coef)
+        inputs = critic_inputs(observations, actions.values)
+        action_gradients, values = self._action_gradients(inputs, len(observations))
+        log_prob_gradient = np.float32(ent_coef / len(log_probs))
+        network.actor.backward(actions.gradients(action_gradients, log_prob_gradient)[None])
         network.actor_optimizer.step(math.inf)
-        found.actor_loss.append(float(np.mean(np.float32(worth) * log_probs - values)))
+        losses["actor_loss"] = float(np.mean(np.float32(ent_coef) * log_probs - values))
+        if step % self.target_update_interval == 0:
+            network.critics.update_target(self.tau)
+        return losses, None
 
-    def _worth_of_chance(self, log_probs: Array, found: _Findings) -> float:
-        """Return what chance is worth in this step, and adjust it for the next."""
-        if self.ent_coef_optimizer is None or self._temperature is None:
-            worth = float(self.ent_coef_tensor)
-        else:
-            worth = self._temperature.value
-            surprise = float(np.mean(log_probs + np.float32(self.target_entropy)))
-            found.ent_coef_loss.append(self._temperature.adjust(surprise))
-        found.ent_coef.append(worth)
-        return worth
+    def _train_entropy_coefficient(self, log_probs: Array) -> Losses:
+        """Return the coefficient for this step; update it for the next one if it is learned."""
+        learned = self._entropy_coefficient
+        if self.ent_coef_optimizer is None or learned is None:
+            return {"ent_coef": float(self.ent_coef_tensor)}
+        value = learned.value
+        entropy_gap = float(np.mean(log_probs + np.float32(self.target_entropy)))
+        return {"ent_coef": value, "ent_coef_loss": learned.learn(entropy_gap)}
 
-    def _learn_values(self, drawn: Memories, observed: Array, worth: float) -> float:
-        """Let the critics learn; return their loss."""
+    def _train_critics(self, batch: Batch, observations: Array, ent_coef: float) -> float:
+        """Update the critics; return their loss."""
         network, critics = self.network, self.network.critics
-        observed_next = network.encode(drawn.next_observations)
-        actions = network.choose(observed_next)
-        expected = self._expect(critics.target.run(beside(observed_next, actions.values)))
-        expected -= np.float32(worth) * actions.log_probs()
-        aims = drawn.rewards + drawn.discounts * expected
-        outputs = critics.online.forward(beside(observed, drawn.actions.T))
-        slopes, loss = self._compare(outputs, aims)
-        critics.online.backward(slopes)
+        next_observations = network.encode(batch.next_observations)
+        actions = network.sample_actions(next_observations)
+        inputs = critic_inputs(next_observations, actions.values)
+        next_values = self._next_values(critics.target.forward(inputs, keep=False))
+        next_values -= np.float32(ent_coef) * actions.log_probs()
+        targets = batch.rewards + batch.discounts * next_values
+        outputs = critics.online.forward(critic_inputs(observations, batch.actions.T))
+        gradients, loss = self._critic_gradients(outputs, targets)
+        critics.online.backward(gradients)
         critics.optimizer.step(math.inf)
         return loss
 
-    def _expect(self, outputs: Array) -> Array:
-        """Return what is expected from here on, given what the copies of all critics say."""
+    def _next_values(self, outputs: Array) -> Array:
+        """Return the values of the next observations, given the outputs of all target critics."""
         raise NotImplementedError
 
-    def _compare(self, outputs: Array, aims: Array) -> tuple[Array, float]:
-        """Return how the loss depends on the critics' outputs, and the loss."""
+    def _critic_gradients(self, outputs: Array, targets: Array) -> tuple[Array, float]:
+        """Return the gradients of the critics' outputs, and the loss."""
         raise NotImplementedError
 
-    def _judge(self, inputs: Array, height: int) -> tuple[Array, Array]:
-        """Return how the loss depends on the policy's actions, and what they are worth.
+    def _action_gradients(self, inputs: Array, obs_size: int) -> tuple[Array, Array]:
+        """Return the gradients of the actor's loss for its actions, and the actions' values.
 
-        Actions are below the first `height` rows of the inputs.
+        Inputs have the observations in the first `obs_size` rows and the actions below.
         """
         raise NotImplementedError

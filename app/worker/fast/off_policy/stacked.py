@@ -1,7 +1,7 @@
-"""Wide networks of one shape side by side, as critics are.
+"""Several wide networks of one shape computed together, such as critics.
 
-Torch's kernels work on the same memory here, without torch's bookkeeping: from some ten thousand
-numbers on they are two to ten times as fast as NumPy's, matrix products excepted.
+Uses torch's kernels on the same memory, without autograd: from about ten thousand numbers on
+they are two to ten times as fast as NumPy, except for matrix products.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,140 +19,141 @@ _relu_back = torch.ops.aten.threshold_backward.grad_input
 
 
 @dataclass(frozen=True, slots=True)
-class WideActivation:
-    """A non-linearity of torch's memory, in place as those of `layers.py`."""
+class TorchActivation:
+    """An activation function on torch tensors, in place like those of `layers.py`."""
 
-    bend: Callable[[torch.Tensor], Any]
-    bend_back: Callable[[torch.Tensor, torch.Tensor], Any]
+    forward: Callable[[torch.Tensor], Any]
+    backward: Callable[[torch.Tensor, torch.Tensor], Any]
 
 
-def wide_activation(kind: type[torch.nn.Module]) -> WideActivation:
-    """Return how one of torch's non-linearities is done here."""
+def torch_activation(policy: Any) -> TorchActivation:  # noqa: ANN401 - TD3's, SAC's or TQC's
+    """Return the activation function of an SB3 policy."""
+    kind = type(policy.activation_fn())
     if kind is torch.nn.ReLU:
-        return WideActivation(
-            torch.relu_, lambda outputs, slopes: _relu_back(slopes, outputs, 0, grad_input=slopes)
+        return TorchActivation(
+            torch.relu_,
+            lambda outputs, gradients: _relu_back(gradients, outputs, 0, grad_input=gradients),
         )
-    usual = ACTIVATIONS[kind]
-    return WideActivation(
-        lambda values: usual.bend(values.numpy()),
-        lambda outputs, slopes: usual.bend_back(outputs.numpy(), slopes.numpy()),
+    in_numpy = ACTIVATIONS[kind]
+    return TorchActivation(
+        lambda values: in_numpy.forward(values.numpy()),
+        lambda outputs, gradients: in_numpy.backward(outputs.numpy(), gradients.numpy()),
     )
 
 
-class _WideLayer:
-    """A layer as torch's kernels take it."""
+class _TorchLayer:
+    """A layer's arrays as torch tensors."""
 
     def __init__(self, layer: Layer) -> None:
         self.weight = torch.from_numpy(layer.weight)
-        self.turned = self.weight.transpose(1, 2)
+        self.transposed = self.weight.transpose(1, 2)
         self.bias = torch.from_numpy(layer.bias)
         self.joined_weight = self.weight.flatten(0, 1)
         self.joined_bias = self.bias.flatten(0, 1)
         self.weight_gradient = torch.from_numpy(layer.weight_gradient)
 
 
-class _Room:
-    """Where a batch of one size is worked on, with a place for the outputs of each layer."""
+class _Workspace:
+    """Buffers for the outputs of each layer, for batches of one size."""
 
     def __init__(self, layers: Sequence[Layer], size: int) -> None:
         shapes = [(*layer.weight.shape[:2], size) for layer in layers]
-        self.kept = [torch.empty(shape) for shape in shapes]
-        self.turned = [outputs.transpose(1, 2) for outputs in self.kept]
-        self.aside = [torch.empty(shape) for shape in shapes]
-        """Slopes, and outputs that aren't kept."""
+        self.outputs = [torch.empty(shape) for shape in shapes]
+        self.transposed = [outputs.transpose(1, 2) for outputs in self.outputs]
+        self.scratch = [torch.empty(shape) for shape in shapes]
+        """For gradients, and for outputs that are not kept."""
 
 
 class StackedNetwork:
-    """Layers of several networks, with a non-linearity after each but the last.
+    """Several networks with the same layer sizes, with an activation after each layer but the last.
 
-    Inputs have a column per observation and are the same for all; outputs have a block for each
-    network. Those are overwritten by the next call of the same kind.
+    Inputs have a column per observation and are the same for all networks; outputs have a block
+    per network and are overwritten by the next call with the same `keep`.
     """
 
-    def __init__(self, layers: Sequence[Layer], activation: WideActivation) -> None:
-        """Take layers over, each of which is as many side by side as there are networks."""
+    def __init__(self, layers: Sequence[Layer], activation: TorchActivation) -> None:
+        """Make the networks from layers that stack one layer of each."""
         self._layers = layers
-        self._wide = [_WideLayer(layer) for layer in layers]
+        self._torch_layers = [_TorchLayer(layer) for layer in layers]
         self._activation = activation
-        self._rooms: dict[int, _Room] = {}
-        self._room = _Room(layers, 0)
+        self._workspaces: dict[int, _Workspace] = {}
+        self._workspace = _Workspace(layers, 0)
         self._inputs: Array = np.empty((0, 0), np.float32)
 
     def __getitem__(self, index: int) -> "StackedNetwork":
-        """Return one of the networks alone."""
+        """Return a single one of the networks."""
         part = slice(index, index + 1)
         return StackedNetwork([layer[part] for layer in self._layers], self._activation)
 
-    def run(self, inputs: Array) -> Array:
-        """Return the outputs."""
-        return self._flow(inputs, self._room_for(inputs).aside)
-
-    def forward(self, inputs: Array) -> Array:
-        """Return the outputs, and keep what the ways back need."""
-        self._inputs, self._room = inputs, self._room_for(inputs)
-        return self._flow(inputs, self._room.kept)
-
-    def _flow(self, inputs: Array, through: list[torch.Tensor]) -> Array:
-        first, flowing = self._wide[0], through[0]
-        # All see the same: one product for all.
+    def forward(self, inputs: Array, *, keep: bool = True) -> Array:
+        """Return the outputs; `keep` the intermediate ones if gradients will be computed."""
+        workspace = self._workspace_for(inputs)
+        if keep:
+            self._inputs, self._workspace = inputs, workspace
+        buffers = workspace.outputs if keep else workspace.scratch
+        first, values = self._torch_layers[0], buffers[0]
+        # All networks have the same inputs: one product computes their first layers.
         torch.addmm(
             first.joined_bias,
             first.joined_weight,
             torch.from_numpy(inputs),
-            out=flowing.flatten(0, 1),
+            out=values.flatten(0, 1),
         )
-        for layer, outputs in zip(self._wide[1:], through[1:], strict=True):
-            self._activation.bend(flowing)
-            torch.baddbmm(layer.bias, layer.weight, flowing, out=outputs)
-            flowing = outputs
-        return flowing.numpy()
+        for layer, outputs in zip(self._torch_layers[1:], buffers[1:], strict=True):
+            self._activation.forward(values)
+            torch.baddbmm(layer.bias, layer.weight, values, out=outputs)
+            values = outputs
+        return values.numpy()
 
-    def backward(self, slopes: Array) -> None:
-        """Note all gradients, given how the loss depends on the outputs."""
-        here = torch.from_numpy(slopes)
+    def backward(self, gradients: Array) -> None:
+        """Write the gradients of all weights, given those of the outputs."""
+        grads = torch.from_numpy(gradients)
         for n in range(len(self._layers) - 1, -1, -1):
             if n > 0:
-                torch.bmm(here, self._room.turned[n - 1], out=self._wide[n].weight_gradient)
+                previous = self._workspace.transposed[n - 1]
+                torch.bmm(grads, previous, out=self._torch_layers[n].weight_gradient)
             else:
-                np.matmul(here.numpy(), self._inputs.T, out=self._layers[0].weight_gradient)
+                np.matmul(grads.numpy(), self._inputs.T, out=self._layers[0].weight_gradient)
             sums = self._layers[n].bias_gradient
-            np.matmul(here.numpy(), ones(slopes.shape[-1]), out=sums)
+            np.matmul(grads.numpy(), ones(gradients.shape[-1]), out=sums)
             if n > 0:
-                here = self._through(n, here)
+                grads = self._backward_through(n, grads)
 
-    def pull_back(self, slopes: Array, inputs: slice) -> Array:
-        """Return how the loss depends on some of the inputs; the weights are left alone."""
-        here = torch.from_numpy(slopes)
+    def input_gradients(self, gradients: Array, inputs: slice) -> Array:
+        """Return the gradients of some inputs, given those of the outputs; skip the weights."""
+        grads = torch.from_numpy(gradients)
         for n in range(len(self._layers) - 1, 0, -1):
-            here = self._through(n, here)
-        every = np.matmul(self._layers[0].weight[..., inputs].swapaxes(-1, -2), here.numpy())
-        total: Array = np.add.reduce(every)
+            grads = self._backward_through(n, grads)
+        per_network = np.matmul(self._layers[0].weight[..., inputs].swapaxes(-1, -2), grads.numpy())
+        total: Array = np.add.reduce(per_network)
         return total
 
-    def pull_back_chosen(self, slope: float, chosen: npt.NDArray[np.int64], inputs: slice) -> Array:
-        """Do the same where one network counts for each column, and its only output so much."""
+    def input_gradients_of_chosen(
+        self, gradient: float, chosen: npt.NDArray[np.int64], inputs: slice
+    ) -> Array:
+        """Do the same with one network chosen per column, given the gradient of its output."""
         first = self._layers[0].weight[..., inputs]
         result = np.empty((first.shape[-1], len(chosen)), np.float32)
         for network, weight in enumerate(first):
             columns = np.flatnonzero(chosen == network)
-            places = torch.from_numpy(columns)
-            here = torch.full((1, len(columns)), slope)
+            indices = torch.from_numpy(columns)
+            grads = torch.full((1, len(columns)), gradient)
             for n in range(len(self._layers) - 1, 0, -1):
-                here = torch.mm(self._wide[n].turned[network], here)
-                seen = self._room.kept[n - 1][network].index_select(1, places)
-                self._activation.bend_back(seen, here)
-            result[:, columns] = weight.T @ here.numpy()
+                grads = torch.mm(self._torch_layers[n].transposed[network], grads)
+                outputs = self._workspace.outputs[n - 1][network].index_select(1, indices)
+                self._activation.backward(outputs, grads)
+            result[:, columns] = weight.T @ grads.numpy()
         return result
 
-    def _through(self, n: int, slopes: torch.Tensor) -> torch.Tensor:
-        """Return how the loss depends on what layer `n - 1` had before its non-linearity."""
-        before = self._room.aside[n - 1]
-        torch.bmm(self._wide[n].turned, slopes, out=before)
-        self._activation.bend_back(self._room.kept[n - 1], before)
+    def _backward_through(self, n: int, gradients: torch.Tensor) -> torch.Tensor:
+        """Return the gradients of layer `n - 1` before its activation."""
+        before = self._workspace.scratch[n - 1]
+        torch.bmm(self._torch_layers[n].transposed, gradients, out=before)
+        self._activation.backward(self._workspace.outputs[n - 1], before)
         return before
 
-    def _room_for(self, inputs: Array) -> _Room:
+    def _workspace_for(self, inputs: Array) -> _Workspace:
         size = inputs.shape[1]
-        if size not in self._rooms:
-            self._rooms[size] = _Room(self._layers, size)
-        return self._rooms[size]
+        if size not in self._workspaces:
+            self._workspaces[size] = _Workspace(self._layers, size)
+        return self._workspaces[size]

@@ -7,53 +7,55 @@ from sb3_contrib import TQC
 from app.worker.fast.flat import Array
 from app.worker.fast.off_policy.soft import FastSoft
 
-_AT_ONCE = 65_536
-"""So many differences of quantiles at once stay in the processor's cache."""
+_CHUNK_SIZE = 65_536
+"""Number of quantile differences computed at once; they fit in the processor's cache."""
 
 
 class FastTQC(FastSoft, TQC):
-    """SB3's TQC, and nothing of it different but the time it takes."""
+    """SB3's TQC, computed by the fast engine."""
 
-    def _expect(self, outputs: Array) -> Array:
-        """Believe all guesses but the most optimistic ones of all critics together."""
-        guesses = np.sort(outputs.reshape(-1, outputs.shape[-1]), axis=0)
+    def _next_values(self, outputs: Array) -> Array:
+        # The quantiles of all critics together, without the highest ones.
+        quantiles = np.sort(outputs.reshape(-1, outputs.shape[-1]), axis=0)
         dropped = self.top_quantiles_to_drop_per_net * len(outputs)
-        return guesses[: len(guesses) - dropped]
+        return quantiles[: len(quantiles) - dropped]
 
-    def _compare(self, outputs: Array, aims: Array) -> tuple[Array, float]:
-        quantiles = outputs.shape[1]
-        # A guess that is too low weighs as much as its quantile, one that is too high the rest.
-        lopsided = (np.arange(quantiles, dtype=np.float32) + np.float32(0.5)) / quantiles - 0.5
-        guesses = torch.from_numpy(outputs.reshape(-1, outputs.shape[-1]))
-        slopes, loss = _huber(guesses, torch.from_numpy(np.tile(lopsided, len(outputs))), aims)
-        count = max(1, outputs.size * len(aims))
-        slopes *= np.float32(-1 / count)
-        return slopes.reshape(outputs.shape), loss / count
+    def _critic_gradients(self, outputs: Array, targets: Array) -> tuple[Array, float]:
+        count = outputs.shape[1]
+        # The quantile loss: underestimates are weighted by the fraction, overestimates by the rest.
+        weights = (np.arange(count, dtype=np.float32) + np.float32(0.5)) / count - 0.5
+        quantiles = torch.from_numpy(outputs.reshape(-1, outputs.shape[-1]))
+        all_weights = torch.from_numpy(np.tile(weights, len(outputs)))
+        gradients, loss = _quantile_huber(quantiles, all_weights, targets)
+        pairs = max(1, outputs.size * len(targets))
+        gradients *= np.float32(-1 / pairs)
+        return gradients.reshape(outputs.shape), loss / pairs
 
-    def _judge(self, inputs: Array, height: int) -> tuple[Array, Array]:
-        network = self.network.critics.online
-        outputs = network.forward(inputs)
-        guesses = outputs.reshape(-1, outputs.shape[-1])
-        values: Array = guesses.mean(axis=0)
-        slopes = np.full_like(outputs, -1 / outputs.size)
-        return network.pull_back(slopes, slice(height, None)), values
+    def _action_gradients(self, inputs: Array, obs_size: int) -> tuple[Array, Array]:
+        critics = self.network.critics.online
+        outputs = critics.forward(inputs)
+        values: Array = outputs.reshape(-1, outputs.shape[-1]).mean(axis=0)
+        gradients = np.full_like(outputs, -1 / outputs.size)
+        return critics.input_gradients(gradients, slice(obs_size, None)), values
 
 
-def _huber(guesses: torch.Tensor, lopsided: torch.Tensor, aims: Array) -> tuple[Array, float]:
-    """Compare each guess with each aim; return sums of slopes and the sum of losses.
+def _quantile_huber(
+    quantiles: torch.Tensor, weights: torch.Tensor, targets: Array
+) -> tuple[Array, float]:
+    """Compare each quantile with each target; return summed gradients and the summed loss.
 
-    With `c` a difference that is bounded by 1, its slope is `c / 2 + lopsided * |c|`, and its loss
-    that slope times the difference without half of what is bounded.
+    With `c` a difference clipped to [-1, 1], its gradient is `c / 2 + weight * |c|`, and its loss
+    is that gradient times (the difference minus `c / 2`).
     """
-    slopes, loss = torch.empty_like(guesses), 0.0
-    rows = max(1, _AT_ONCE // max(1, aims.size))
-    wanted = torch.from_numpy(aims)
-    for start in range(0, len(guesses), rows):
+    gradients, loss = torch.empty_like(quantiles), 0.0
+    rows = max(1, _CHUNK_SIZE // max(1, targets.size))
+    target_values = torch.from_numpy(targets)
+    for start in range(0, len(quantiles), rows):
         part = slice(start, start + rows)
-        differences = wanted - guesses[part, None]
-        bounded = differences.clamp(-1.0, 1.0)
-        each = bounded.abs().mul_(lopsided[part, None, None]).add_(bounded, alpha=0.5)
-        torch.sum(each, dim=1, out=slopes[part])
-        differences.sub_(bounded, alpha=0.5)
+        differences = target_values - quantiles[part, None]
+        clipped = differences.clamp(-1.0, 1.0)
+        each = clipped.abs().mul_(weights[part, None, None]).add_(clipped, alpha=0.5)
+        torch.sum(each, dim=1, out=gradients[part])
+        differences.sub_(clipped, alpha=0.5)
         loss += float(torch.dot(differences.ravel(), each.ravel()))
-    return slopes.numpy(), loss
+    return gradients.numpy(), loss

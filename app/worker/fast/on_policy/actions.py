@@ -1,4 +1,4 @@
-"""How a network's outputs become actions, how likely those are, and how both change together.
+"""Action distributions: sampling, log-probabilities, entropies and their gradients.
 
 All randomness comes from NumPy's global generator, whose state is part of every checkpoint.
 """
@@ -19,33 +19,35 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 Actions = npt.NDArray[Any]
 
 
-class ActionKind(Protocol):
-    """A distribution of actions; `outputs` are the network's, one column per observation."""
+class ActionDistribution(Protocol):
+    """A distribution of actions; network outputs have one column per observation."""
 
     def noise(self, steps: int, envs: int) -> Array:
-        """Draw all that is random about a rollout."""
+        """Sample the noise of a whole rollout."""
 
     def choose(self, outputs: Array, noise: Array) -> Actions:
-        """Return one row per observation, as a rollout buffer keeps it."""
+        """Return sampled actions, one row per observation, as stored in a rollout buffer."""
 
-    def play(self, actions: Actions) -> Actions:
-        """Return chosen actions as environments take them."""
+    def for_envs(self, actions: Actions) -> Actions:
+        """Convert sampled actions to what environments accept."""
 
-    def columns(self, actions: Actions) -> Actions:
-        """Return rows from a buffer as `judge` takes them: one column each."""
+    def prepare(self, actions: Actions) -> Actions:
+        """Convert rows of a buffer to what `evaluate` accepts, still one row per observation."""
 
-    def judge(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
-        """Return how likely actions are (as a logarithm), and the entropy of all."""
+    def evaluate(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
+        """Return the log-probability of each action, and the entropy of each distribution."""
 
-    def slopes(self, of_log_prob: Array, of_entropy: float) -> Array:
-        """Return how a loss depends on the outputs that were judged last.
+    def gradients(self, log_prob_gradients: Array, entropy_gradient: float) -> Array:
+        """Return the gradients of the last evaluated outputs.
 
-        Given is how it depends on the logarithms, and on the entropy of each observation.
+        Given are the gradient of each log-probability, and one gradient for all entropies.
         """
 
 
-def action_kind(policy: ActorCriticPolicy, parameters: FlatParameters) -> ActionKind:
-    """Return the distribution that a policy uses; takes its deviation over if it has one."""
+def action_distribution(
+    policy: ActorCriticPolicy, parameters: FlatParameters
+) -> ActionDistribution:
+    """Return a policy's distribution; registers its standard deviation if it is a parameter."""
     match policy.action_space:
         case gym.spaces.Discrete() as space:
             return _Categorical([int(space.n)], is_single=True)
@@ -54,12 +56,12 @@ def action_kind(policy: ActorCriticPolicy, parameters: FlatParameters) -> Action
         case gym.spaces.MultiBinary() as space:
             return _Bernoulli(int(np.prod(space.shape)))
         case gym.spaces.Box() as space:
-            return _Gaussian(space, *parameters.take(policy.log_std))
-    raise TypeError(f"{policy.action_space} has no distribution here.")
+            return _Gaussian(space, *parameters.register(policy.log_std))
+    raise TypeError(f"The fast engine has no distribution for {policy.action_space}.")
 
 
 class _Categorical:
-    """One choice, or several at once."""
+    """One discrete action, or several per step."""
 
     def __init__(self, sizes: list[int], *, is_single: bool = False) -> None:
         self._height = sum(sizes)
@@ -70,66 +72,66 @@ class _Categorical:
         self._is_single = is_single
 
     def noise(self, steps: int, envs: int) -> Array:
-        waiting = np.random.standard_exponential((steps, self._height, envs))
-        return (-np.log(waiting)).astype(np.float32)
+        exponential = np.random.standard_exponential((steps, self._height, envs))
+        return (-np.log(exponential)).astype(np.float32)
 
     def choose(self, outputs: Array, noise: Array) -> Actions:
-        # The largest of logits with Gumbel noise is drawn as often as the logits say.
+        # The Gumbel-max trick: the argmax of logits plus Gumbel noise is a categorical sample.
         outputs += noise
         chosen = np.empty((outputs.shape[1], len(self._parts)), np.int64)
         for n, part in enumerate(self._parts):
             outputs[part].argmax(axis=0, out=chosen[:, n])
         return chosen
 
-    def play(self, actions: Actions) -> Actions:
+    def for_envs(self, actions: Actions) -> Actions:
         played: Actions = actions[:, 0] if self._is_single else actions
         return played
 
-    def columns(self, actions: Actions) -> Actions:
-        rows: Actions = (actions.astype(np.int64) + self._starts).T.copy()
+    def prepare(self, actions: Actions) -> Actions:
+        rows: Actions = actions.astype(np.int64) + self._starts
         return rows
 
-    def judge(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
+    def evaluate(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
         self._logs = outputs
-        self._shares = np.empty_like(outputs)
-        self._chosen = (actions, _up_to(outputs.shape[1]))
-        self._entropies = [self._scale(part) for part in self._parts]
+        self._probabilities = np.empty_like(outputs)
+        self._chosen = (actions.T, _column_indices(outputs.shape[1]))
+        self._entropies = [self._softmax(part) for part in self._parts]
         log_prob = np.add.reduce(self._logs[self._chosen], axis=0)
         return log_prob, sum(self._entropies[1:], self._entropies[0])
 
-    def _scale(self, part: slice) -> Array:
-        """Turn one choice's outputs into probabilities and their logarithms; return its entropy."""
-        logs, shares = self._logs[part], self._shares[part]
+    def _softmax(self, part: slice) -> Array:
+        """Compute one action's probabilities and their logarithms; return the entropy."""
+        logs, probabilities = self._logs[part], self._probabilities[part]
         logs -= np.maximum.reduce(logs, axis=0)
-        np.exp(logs, out=shares)
-        total = np.add.reduce(shares, axis=0)
-        shares /= total
+        np.exp(logs, out=probabilities)
+        total = np.add.reduce(probabilities, axis=0)
+        probabilities /= total
         logs -= np.log(total)
-        entropy: Array = -np.add.reduce(shares * logs, axis=0)
+        entropy: Array = -np.add.reduce(probabilities * logs, axis=0)
         return entropy
 
-    def slopes(self, of_log_prob: Array, of_entropy: float) -> Array:
-        result: Array = self._shares * -of_log_prob
-        result[self._chosen] += of_log_prob
-        if of_entropy:
+    def gradients(self, log_prob_gradients: Array, entropy_gradient: float) -> Array:
+        result: Array = self._probabilities * -log_prob_gradients
+        result[self._chosen] += log_prob_gradients
+        if entropy_gradient:
             for part, entropy in zip(self._parts, self._entropies, strict=True):
-                change = self._logs[part] + entropy
-                change *= self._shares[part]
-                change *= np.float32(of_entropy)
-                result[part] -= change
+                logit_gradients = self._logs[part] + entropy
+                logit_gradients *= self._probabilities[part]
+                logit_gradients *= np.float32(entropy_gradient)
+                result[part] -= logit_gradients
         return result
 
 
 @lru_cache(maxsize=16)
-def _up_to(count: int) -> npt.NDArray[np.int64]:
+def _column_indices(count: int) -> npt.NDArray[np.int64]:
     return np.arange(count)
 
 
 class _Bernoulli:
-    """Several switches."""
+    """Several binary actions per step."""
 
-    def __init__(self, switches: int) -> None:
-        self._height = switches
+    def __init__(self, size: int) -> None:
+        self._height = size
 
     def noise(self, steps: int, envs: int) -> Array:
         return np.random.logistic(size=(steps, self._height, envs)).astype(np.float32)
@@ -138,28 +140,29 @@ class _Bernoulli:
         outputs += noise
         return (outputs > 0).T.astype(np.int8)
 
-    def play(self, actions: Actions) -> Actions:
+    def for_envs(self, actions: Actions) -> Actions:
         return actions
 
-    def columns(self, actions: Actions) -> Actions:
-        return actions.T.astype(np.float32)
+    def prepare(self, actions: Actions) -> Actions:
+        return actions.astype(np.float32)
 
-    def judge(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
+    def evaluate(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
         self._outputs = outputs
-        self._shares: Array = np.reciprocal(1 + np.exp(-outputs))
-        self._chosen = actions
-        either = np.logaddexp(np.float32(0), outputs)
-        log_prob = np.add.reduce(actions * outputs - either, axis=0)
-        return log_prob, np.add.reduce(either - outputs * self._shares, axis=0)
+        self._probabilities: Array = np.reciprocal(1 + np.exp(-outputs))
+        self._chosen = actions = actions.T
+        softplus = np.logaddexp(np.float32(0), outputs)
+        log_prob = np.add.reduce(actions * outputs - softplus, axis=0)
+        return log_prob, np.add.reduce(softplus - outputs * self._probabilities, axis=0)
 
-    def slopes(self, of_log_prob: Array, of_entropy: float) -> Array:
-        result: Array = (self._chosen - self._shares) * of_log_prob
-        result -= np.float32(of_entropy) * self._outputs * self._shares * (1 - self._shares)
+    def gradients(self, log_prob_gradients: Array, entropy_gradient: float) -> Array:
+        probabilities = self._probabilities
+        result: Array = (self._chosen - probabilities) * log_prob_gradients
+        result -= np.float32(entropy_gradient) * self._outputs * probabilities * (1 - probabilities)
         return result
 
 
 class _Gaussian:
-    """Numbers around a mean, with deviations that are weights of their own."""
+    """Normally distributed actions; their standard deviations are parameters, not outputs."""
 
     def __init__(self, space: gym.spaces.Box, log_std: Array, gradient: Array) -> None:
         self._space = space
@@ -175,24 +178,24 @@ class _Gaussian:
         outputs += noise
         return outputs.T
 
-    def play(self, actions: Actions) -> Actions:
+    def for_envs(self, actions: Actions) -> Actions:
         shaped = actions.reshape(-1, *self._space.shape)
         played: Actions = np.clip(shaped, self._space.low, self._space.high)
         return played
 
-    def columns(self, actions: Actions) -> Actions:
-        return actions.T.astype(np.float32)
+    def prepare(self, actions: Actions) -> Actions:
+        return actions.astype(np.float32)
 
-    def judge(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
+    def evaluate(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
         self._deviation = np.exp(self._log_std)
-        self._distance = (actions - outputs) / self._deviation
+        self._distance = (actions.T - outputs) / self._deviation
         self._squares = self._distance * self._distance
         spread = np.add.reduce(self._log_std) + np.float32(len(outputs) * _HALF_LOG_TAU)
         log_prob = np.float32(-0.5) * np.add.reduce(self._squares, axis=0) - spread
         return log_prob, spread + np.float32(len(outputs) * 0.5)
 
-    def slopes(self, of_log_prob: Array, of_entropy: float) -> Array:
-        np.add.reduce((self._squares - 1) * of_log_prob, axis=1, out=self._gradient)
-        self._gradient += np.float32(of_entropy * len(of_log_prob))
-        result: Array = self._distance / self._deviation * of_log_prob
+    def gradients(self, log_prob_gradients: Array, entropy_gradient: float) -> Array:
+        np.add.reduce((self._squares - 1) * log_prob_gradients, axis=1, out=self._gradient)
+        self._gradient += np.float32(entropy_gradient * len(log_prob_gradients))
+        result: Array = self._distance / self._deviation * log_prob_gradients
         return result

@@ -1,5 +1,6 @@
-"""What the fast engine's on-policy algorithms share: how experience is collected."""
+"""The base class of the fast engine's on-policy algorithms: rollouts, advantages, logging."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy.typing as npt
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.utils import explained_variance
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.worker.fast.flat import Array
@@ -16,8 +18,8 @@ from app.worker.fast.on_policy.actor_critic import ActorCritic
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
-    """An episode that a time limit ended; what would have come is estimated."""
+class _Truncation:
+    """An episode ended by a time limit, whose return is bootstrapped."""
 
     step: int
     env: int
@@ -25,9 +27,9 @@ class _Cut:
 
 
 class FastOnPolicy(FastModel[ActorCritic], OnPolicyAlgorithm):
-    """Collects rollouts with a network in NumPy."""
+    """Collects rollouts with NumPy networks."""
 
-    def _adopt_network(self) -> ActorCritic:
+    def _make_network(self) -> ActorCritic:
         return ActorCritic(self.policy)
 
     def collect_rollouts(
@@ -37,38 +39,48 @@ class FastOnPolicy(FastModel[ActorCritic], OnPolicyAlgorithm):
         rollout_buffer: RolloutBuffer,
         n_rollout_steps: int,
     ) -> bool:
-        """Fill the buffer with what the current policy does; return whether to go on."""
+        """Fill the rollout buffer with steps of the current policy; return whether to continue."""
         rollout_buffer.reset()
         callback.on_rollout_start()
-        cuts: list[_Cut] = []
+        truncations: list[_Truncation] = []
         noise = self.network.actions.noise(n_rollout_steps, env.num_envs)
         for step in range(n_rollout_steps):
-            if not self._step(env, callback, step, noise[step], cuts):
+            if not self._step(env, callback, step, noise[step], truncations):
                 return False
-        self._judge(rollout_buffer, cuts)
+        self._evaluate_steps(rollout_buffer)
+        self._bootstrap(rollout_buffer, truncations)
+        last_obs: Any = self._last_obs
+        last_values = self.network.values(last_obs)
+        _estimate_advantages(rollout_buffer, last_values, self._last_episode_starts)
+        rollout_buffer.pos, rollout_buffer.full = rollout_buffer.buffer_size, True
         callback.update_locals({"rollout_buffer": rollout_buffer})
         callback.on_rollout_end()
         return True
 
     def _step(
-        self, env: VecEnv, callback: BaseCallback, step: int, noise: Array, cuts: list[_Cut]
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        step: int,
+        noise: Array,
+        truncations: list[_Truncation],
     ) -> bool:
         buffer, network = self.rollout_buffer, self.network
-        observed: Any = self._last_obs
-        chosen = network.actions.choose(network.act(observed), noise)
-        buffer.observations[step] = observed.reshape(buffer.observations.shape[1:])
-        buffer.actions[step] = chosen
+        observations: Any = self._last_obs
+        actions = network.actions.choose(network.act(observations), noise)
+        buffer.observations[step] = observations.reshape(buffer.observations.shape[1:])
+        buffer.actions[step] = actions
         buffer.episode_starts[step] = self._last_episode_starts
         new_obs: Any
-        new_obs, rewards, dones, infos = env.step(network.actions.play(chosen))
+        new_obs, rewards, dones, infos = env.step(network.actions.for_envs(actions))
         self.num_timesteps += env.num_envs
         callback.update_locals({"rewards": rewards, "dones": dones, "infos": infos})
         if not callback.on_step():
             return False
         if np.count_nonzero(dones):
             self._update_info_buffer(infos, dones)
-            cuts += [
-                _Cut(step, n, infos[n]["terminal_observation"])
+            truncations += [
+                _Truncation(step, n, infos[n]["terminal_observation"])
                 for n in np.flatnonzero(dones).tolist()
                 if infos[n].get("TimeLimit.truncated")
             ]
@@ -76,33 +88,45 @@ class FastOnPolicy(FastModel[ActorCritic], OnPolicyAlgorithm):
         self._last_obs, self._last_episode_starts = new_obs, dones
         return True
 
-    def _judge(self, buffer: RolloutBuffer, cuts: list[_Cut]) -> None:
-        """Add what the networks think of the steps, and what follows from it."""
+    def _evaluate_steps(self, buffer: RolloutBuffer) -> None:
+        """Add the values and log-probabilities of all steps to the buffer."""
         steps = buffer.buffer_size * buffer.n_envs
-        values, log_probs = self.network.judge(
+        values, log_probs = self.network.evaluate(
             buffer.observations.reshape(steps, *buffer.observations.shape[2:]),
             buffer.actions.reshape(steps, -1),
         )
         buffer.values[...] = values.reshape(buffer.values.shape)
         buffer.log_probs[...] = log_probs.reshape(buffer.values.shape)
-        if cuts:
-            expected = self.network.values(np.stack([cut.observation for cut in cuts]))
-            for cut, value in zip(cuts, expected, strict=True):
-                buffer.rewards[cut.step, cut.env] += self.gamma * value
-        last_obs: Any = self._last_obs
-        _estimate_advantages(buffer, self.network.values(last_obs), self._last_episode_starts)
-        buffer.pos, buffer.full = buffer.buffer_size, True
+
+    def _bootstrap(self, buffer: RolloutBuffer, truncations: list[_Truncation]) -> None:
+        """Add the value of the last observation of each truncated episode to its last reward."""
+        if not truncations:
+            return
+        values = self.network.values(np.stack([end.observation for end in truncations]))
+        for end, value in zip(truncations, values, strict=True):
+            buffer.rewards[end.step, end.env] += self.gamma * value
+
+    def _log(self, losses: Mapping[str, Any]) -> None:
+        """Log the losses of an update, and the values that both algorithms log."""
+        buffer, record = self.rollout_buffer, self.logger.record
+        for name, value in losses.items():
+            record(f"train/{name}", value)
+        explained = explained_variance(buffer.values.flatten(), buffer.returns.flatten())
+        record("train/explained_variance", explained)
+        if hasattr(self.policy, "log_std"):
+            record("train/std", float(np.exp(self.policy.log_std.detach().numpy()).mean()))
+        record("train/n_updates", self._n_updates, exclude="tensorboard")
 
 
-def _estimate_advantages(buffer: RolloutBuffer, last_values: Array, ended: Any) -> None:  # noqa: ANN401 - SB3 says None, too
-    """Do what `compute_returns_and_advantage` does, all steps at once where that is possible."""
-    ends = np.vstack([buffer.episode_starts[1:], ended])
-    goes_on = np.subtract(1.0, ends, dtype=np.float32)
+def _estimate_advantages(buffer: RolloutBuffer, last_values: Array, dones: Any) -> None:  # noqa: ANN401 - SB3 allows None
+    """Compute GAE like SB3's `compute_returns_and_advantage`, vectorized over steps if possible."""
+    is_last = np.vstack([buffer.episode_starts[1:], dones])
+    non_terminal = np.subtract(1.0, is_last, dtype=np.float32)
     next_values = np.vstack([buffer.values[1:], last_values])
-    surprise = buffer.rewards + buffer.gamma * next_values * goes_on - buffer.values
-    decay = buffer.gamma * buffer.gae_lambda * goes_on
-    later = np.zeros(buffer.n_envs, np.float32)
+    deltas = buffer.rewards + buffer.gamma * next_values * non_terminal - buffer.values
+    decay = buffer.gamma * buffer.gae_lambda * non_terminal
+    advantages = np.zeros(buffer.n_envs, np.float32)
     for step in range(buffer.buffer_size - 1, -1, -1):
-        later = surprise[step] + decay[step] * later
-        buffer.advantages[step] = later
+        advantages = deltas[step] + decay[step] * advantages
+        buffer.advantages[step] = advantages
     buffer.returns = buffer.advantages + buffer.values

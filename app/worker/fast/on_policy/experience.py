@@ -1,4 +1,4 @@
-"""What a rollout brought, in the order in which Stable-Baselines3 learns from it."""
+"""The flattened steps of a rollout, in Stable-Baselines3's order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,53 +8,44 @@ import numpy.typing as npt
 from stable_baselines3.common.buffers import RolloutBuffer
 
 from app.worker.fast.flat import Array
-from app.worker.fast.on_policy.actions import ActionKind
+from app.worker.fast.on_policy.actions import ActionDistribution
+
+Column = npt.NDArray[Any]
+
+_COLUMNS = ("observations", "actions", "log_probs", "values", "advantages", "returns")
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """Steps of all environments, one after another; actions have a column each."""
+    """The steps of all environments in sequence, as named columns with one row per step."""
 
-    observations: npt.NDArray[Any]
-    actions: npt.NDArray[Any]
-    log_probs: Array
-    values: Array
-    advantages: Array
-    returns: Array
+    columns: dict[str, Column]
 
     @classmethod
-    def of(cls, buffer: RolloutBuffer, actions: ActionKind) -> "Experience":
-        """Read a full buffer, whose arrays have a row per step and a column per environment."""
+    def of(cls, buffer: RolloutBuffer, actions: ActionDistribution) -> "Experience":
+        """Flatten a full buffer, whose arrays have a row per step and a column per environment."""
+        columns = {name: _flat(getattr(buffer, name)) for name in _COLUMNS}
+        return cls({**columns, "actions": actions.prepare(columns["actions"])})
 
-        def flat(held: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return held.swapaxes(0, 1).reshape(len(held) * held.shape[1], *held.shape[2:])
-
-        return cls(
-            observations=flat(buffer.observations),
-            actions=actions.columns(flat(buffer.actions)),
-            log_probs=flat(buffer.log_probs),
-            values=flat(buffer.values),
-            advantages=flat(buffer.advantages),
-            returns=flat(buffer.returns),
-        )
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
 
     def __len__(self) -> int:
-        return len(self.returns)
+        return len(self.columns["returns"])
 
-    def reordered(self, order: npt.NDArray[np.int64]) -> "Experience":
-        """Return the steps in another order."""
+    def take(self, rows: npt.NDArray[np.int64]) -> "Experience":
+        """Return some of the steps, or all in another order."""
         return Experience(
-            observations=self.observations.take(order, axis=0),
-            actions=self.actions.take(order, axis=1),
-            log_probs=self.log_probs.take(order),
-            values=self.values.take(order),
-            advantages=self.advantages.take(order),
-            returns=self.returns.take(order),
+            {name: values.take(rows, axis=0) for name, values in self.columns.items()}
         )
+
+
+def _flat(stored: Column) -> Column:
+    return stored.swapaxes(0, 1).reshape(len(stored) * stored.shape[1], *stored.shape[2:])
 
 
 def normalized(advantages: Array) -> Array:
-    """Scale advantages, each row by itself, to mean 0 and deviation 1."""
+    """Normalize each row of advantages to mean 0 and standard deviation 1."""
     if advantages.shape[-1] < 2:
         return advantages
     centred = advantages - advantages.mean(axis=-1, keepdims=True)

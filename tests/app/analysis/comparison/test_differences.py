@@ -8,23 +8,18 @@ from app.analysis.comparison.differences import Difference, code_difference, dif
 from app.analysis.comparison.entries import (
     Entry,
     fold,
-    folded,
+    group_entry,
     read_keys,
-    single,
-    told_apart,
+    run_entry,
     unfold,
+    with_distinct_names,
 )
 from app.analysis.comparison.numbers import numbers
 from app.core.errors import InputError
 from storage.records.runs import Progress, RunRecord, RunStatus
+from tests.stored_configs import stored_config
 
-CONFIG = {
-    "env_id": "CartPole-v1",
-    "seed": 1_000,
-    "hyperparameters": {"learning_rate": 0.0003, "net_arch": [64, 64]},
-    "wrappers": {"frame_stack": 1},
-    "changes": [],
-}
+CONFIG = stored_config(seed=1_000, hyperparameters={"learning_rate": 0.0003, "net_arch": [64, 64]})
 
 
 def run(name: str = "a", *, group_id: str | None = None, **config: Any) -> RunRecord:
@@ -43,10 +38,10 @@ def run(name: str = "a", *, group_id: str | None = None, **config: Any) -> RunRe
 
 
 def compared(*runs: RunRecord) -> list[Difference]:
-    return differences([single(one) for one in runs])
+    return differences([run_entry(one) for one in runs])
 
 
-def test_only_what_differs_is_shown_also_deep_inside() -> None:
+def test_only_differences_are_listed_including_nested_ones() -> None:
     other = {"learning_rate": 0.001, "net_arch": [64, 64]}
 
     assert compared(run(), run(hyperparameters=other)) == [
@@ -55,73 +50,75 @@ def test_only_what_differs_is_shown_also_deep_inside() -> None:
     assert compared(run(), run()) == []
 
 
-def test_what_looks_the_same_is_no_difference_and_schedules_are_written_as_typed() -> None:
-    fading = {"learning_rate": {"points": [[0.0, 0.003], [1.0, 0.0]]}, "target_kl": None}
+def test_values_written_alike_are_no_difference_and_schedules_are_written_as_typed() -> None:
+    decaying = {"learning_rate": {"points": [[0.0, 0.003], [1.0, 0.0]]}, "target_kl": None}
     other = {"learning_rate": 0.001}
 
-    assert compared(run(hyperparameters=fading), run(hyperparameters=other)) == [
+    assert compared(run(hyperparameters=decaying), run(hyperparameters=other)) == [
         Difference("hyperparameters.learning_rate", ["0.003 -> 0", "0.001"])
     ]
     assert compared(run(wrappers={"randomize": {}}), run(wrappers={"randomize": {}})) == []
 
 
-def test_wrappers_seeds_and_changes_while_training_count_too() -> None:
-    found = compared(
+def test_wrappers_seeds_and_changes_during_training_count_too() -> None:
+    listed = compared(
         run(), run(seed=1_001, wrappers={"frame_stack": 4}, changes=[{"timesteps": 5}])
     )
 
-    assert found == [
+    assert listed == [
         Difference("seed", ["1000", "1001"]),
         Difference("wrappers.frame_stack", ["1", "4"]),
         Difference("changed while training", [None, "once"]),
     ]
 
 
-def test_reward_code_is_named_and_its_change_can_be_read() -> None:
+def test_reward_code_is_summarized_and_its_diff_can_be_read() -> None:
     before = run("a", reward_code="def reward():\n    return 1\n")
     after = run("b", reward_code="def reward():\n    return 2\n")
 
-    (found,) = compared(before, after)
-    assert found.setting == "reward_code"
-    assert all(value is not None and value.startswith("own, 2 lines") for value in found.values)
-    diff = code_difference(single(before), single(after)).splitlines()
+    (difference,) = compared(before, after)
+    assert difference.setting == "reward_code"
+    assert all(
+        value is not None and value.startswith("custom, 2 lines") for value in difference.values
+    )
+    diff = code_difference(run_entry(before), run_entry(after)).splitlines()
     assert "-    return 1" in diff
     assert "+    return 2" in diff
-    assert code_difference(single(before), single(before)) == ""
+    assert code_difference(run_entry(before), run_entry(before)) == ""
     (plain,) = compared(run(reward_code=None), before)
     assert plain.values[0] == "the environment's"
 
 
-def test_seeds_fold_into_their_group_and_out_of_it_again() -> None:
+def test_seeds_fold_into_their_group_and_unfold_again() -> None:
     members = [run(f"x, seed {seed}", group_id="g1", seed=seed) for seed in (1, 2)]
-    entries: list[Entry] = [single(members[0]), single(run("other")), single(members[1])]
-    group = folded("g1", members)
+    entries: list[Entry] = [run_entry(members[0]), run_entry(run("other")), run_entry(members[1])]
+    group = group_entry("g1", members)
 
     assert fold(entries) == ["g:g1", "other"]
     assert group.name == "x, 2 seeds"
-    assert unfold([group, single(run("other"))], "g:g1") == ["x, seed 1", "x, seed 2", "other"]
-    assert fold([single(members[0])]) == [members[0].id]
+    assert unfold([group, run_entry(run("other"))], "g:g1") == ["x, seed 1", "x, seed 2", "other"]
+    assert fold([run_entry(members[0])]) == [members[0].id]
 
 
-def test_runs_of_one_name_are_told_apart_by_seed_or_by_id() -> None:
+def test_runs_of_the_same_name_are_distinguished_by_seed_or_id() -> None:
     first, second = run("aaaaaaaa", seed=1), run("bbbbbbbb", seed=2)
-    twins = [single(replace(one, name="PPO on CartPole-v1")) for one in (first, second)]
+    twins = [run_entry(replace(one, name="PPO on CartPole-v1")) for one in (first, second)]
     repeated = [replace(one, runs=(first,)) for one in twins]
 
-    names = [one.name for one in told_apart([*twins, single(run("other"))])]
-    same_seed = [one.name for one in told_apart(repeated)]
+    names = [one.name for one in with_distinct_names([*twins, run_entry(run("other"))])]
+    same_seed = [one.name for one in with_distinct_names(repeated)]
 
     assert names == ["PPO on CartPole-v1, seed 1", "PPO on CartPole-v1, seed 2", "other"]
     assert same_seed == ["PPO on CartPole-v1, aaaaaa", "PPO on CartPole-v1, bbbbbb"]
 
 
-def test_a_group_takes_as_long_as_one_of_its_seeds_on_average() -> None:
-    took = [replace(run(f"x, seed {s}", seed=s), progress=Progress(elapsed_s=s)) for s in (2, 4)]
+def test_the_duration_of_a_group_is_the_mean_of_its_seeds() -> None:
+    seeds = [replace(run(f"x, seed {s}", seed=s), progress=Progress(elapsed_s=s)) for s in (2, 4)]
 
-    assert numbers(folded("g1", took), {}, {}).elapsed_s == 3
+    assert numbers(group_entry("g1", seeds), {}, {}).elapsed_s == 3
 
 
-def test_an_address_names_each_run_once_and_not_too_many() -> None:
+def test_a_url_names_each_run_once_and_at_most_20() -> None:
     assert read_keys(" a,b,,a , g:c") == ["a", "b", "g:c"]
     with pytest.raises(InputError, match="at most 20") as refused:
         read_keys(",".join(map(str, range(21))))

@@ -21,7 +21,7 @@ def parent(**more: Any) -> RunRecord:
     return run("first", **VALUES, changes=CHANGES, **more)
 
 
-def test_each_edge_says_from_where_it_came_and_what_is_different() -> None:
+def test_each_edge_names_its_starting_policy_and_the_differences() -> None:
     child = run(
         "second",
         **{**VALUES, "hyperparameters": {"learning_rate": 0.001, "ent_coef": 0.0}},
@@ -30,23 +30,23 @@ def test_each_edge_says_from_where_it_came_and_what_is_different() -> None:
     )
     child = _with_parent(child, "first")
 
-    eldest, found = nodes([parent(), child], {"first": ([4_000], [2_000, 4_000])})
+    root, node = nodes([parent(), child], {"first": ([4_000], [2_000, 4_000])})
 
-    assert eldest.edge == ""
-    assert found.parent == "first"
-    assert found.from_step == 4_000
-    # What was changed while the first one trained is where the second one began.
-    assert found.edge == ("From step 4,000: learning_rate 0.01 to 0.001, another reward function.")
+    assert root.edge == ""
+    assert node.parent == "first"
+    assert node.from_step == 4_000
+    # The second run started after the changes during training of the first one.
+    assert node.edge == ("From step 4,000: learning_rate 0.01 to 0.001, another custom reward.")
 
 
-def test_a_change_while_training_names_the_policy_before_it() -> None:
-    (found,) = nodes([parent()], {"first": ([9_000], [2_000])})
+def test_a_change_during_training_names_the_policy_before_it() -> None:
+    (node,) = nodes([parent()], {"first": ([9_000], [2_000])})
 
-    assert found.changes == [
+    assert node.changes == [
         Change(timesteps=2_048, words="learning_rate 0.01", before=2_000),
         Change(timesteps=4_096, words="ent_coef 0.1", before=2_000),
     ]
-    assert found.branch_steps == [2_000, 9_000]
+    assert node.branch_steps == [2_000, 9_000]
 
 
 @pytest.mark.parametrize(
@@ -57,22 +57,22 @@ def test_a_change_while_training_names_the_policy_before_it() -> None:
         ("first@4000", "From step 4,000"),
     ],
 )
-def test_a_run_says_with_which_policy_of_another_it_began(init_from: str, start: str) -> None:
+def test_a_run_names_the_policy_that_it_started_from(init_from: str, start: str) -> None:
     child = _with_parent(run("child", **VALUES, init_from=init_from), "first")
 
-    found = nodes([parent(), child], {})
+    _, node = nodes([parent(), child], {})
 
-    assert found[1].edge.startswith(f"{start}: ")
-
-
-def test_what_came_of_a_run_that_is_gone_says_so() -> None:
-    (found,) = nodes([_with_parent(run("orphan", **VALUES, init_from="gone"), "gone")], {})
-
-    assert found.parent is None
-    assert "isn't there any more" in found.edge
+    assert node.edge.startswith(f"{start}: ")
 
 
-def test_a_branch_has_the_values_of_its_step_and_what_was_wished() -> None:
+def test_a_branch_of_a_deleted_run_says_so() -> None:
+    (node,) = nodes([_with_parent(run("orphan", **VALUES, init_from="gone"), "gone")], {})
+
+    assert node.parent is None
+    assert "was deleted" in node.edge
+
+
+def test_a_branch_has_the_settings_of_its_step_and_the_requested_changes() -> None:
     before = branch_of(parent(), 2_000, {})
     between = branch_of(parent(), 3_000, {"ent_coef": 0.5, "total_timesteps": 5_000})
 
@@ -86,7 +86,7 @@ def test_a_branch_has_the_values_of_its_step_and_what_was_wished() -> None:
 
 
 @pytest.mark.slow
-def test_a_change_can_be_returned_to_and_the_tree_shows_it(server: LabServer) -> None:
+def test_a_run_can_branch_before_a_change_and_the_tree_shows_it(server: LabServer) -> None:
     run_id = server.create(total_timesteps=400_000, start=True)["id"]
     server.wait_for_steps(run_id, 2_000)
     assert server.api.patch(f"/runs/{run_id}", json={"learning_rate": 0.01}).status_code == 200

@@ -1,15 +1,16 @@
-"""Runs made of numbers: what a worker would have measured, without training."""
+"""Synthetic runs: the metrics that a worker would have measured, without training."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.analysis.insights.history import History
 from app.analysis.insights.situation import Situation
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 from storage.records.runs import RunStatus
 
 Curve = Callable[[float], float | None]
-"""A value by the share of the run that is done."""
+"""A value as a function of the completed share of the run."""
 
 EPISODES = 400
 UPDATES = 80
@@ -34,7 +35,7 @@ def noisy(curve: Curve, scatter: float) -> Curve:
 
 
 def situation(
-    wish: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     *,
     reward: Curve | None = None,
     length: Curve | None = None,
@@ -42,10 +43,10 @@ def situation(
     error: str | None = None,
     **metrics: Curve,
 ) -> Situation:
-    """Return a run that used up its budget, with these curves."""
-    seeds = tuple((wish or {}).get("seeds_scored", ()))
-    asked = {k: v for k, v in (wish or {}).items() if k != "seeds_scored"}
-    request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 100_000, **asked}
+    """Return a run that used its whole budget, with these curves."""
+    seeds = tuple((settings or {}).get("seeds_scored", ()))
+    values = {k: v for k, v in (settings or {}).items() if k != "seeds_scored"}
+    request = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 100_000, **values}
     config = RunConfig.from_request(RunRequest(**request))
     history = History()
     total = config.total_timesteps

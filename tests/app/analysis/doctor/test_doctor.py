@@ -1,10 +1,10 @@
-"""The doctor in a real lab: real trainings, the API, the log, a restart."""
+"""The doctor in a real lab: real training runs, the API, the log, a restart."""
 
 from typing import Any
 
 import pytest
 
-from tests.lab_server import CALM, LabServer, wait_until
+from tests.lab_server import SLEEPING_REWARD, LabServer, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,7 @@ NEVER_LEARNS = {
     "seed": 1,
     "hyperparameters": {"learning_starts": 50_000},
 }
-# The learning rate is much too high; the rest leaves the processor to others.
+# The learning rate is much too high; the other settings keep the CPU load low.
 JUMPS: dict[str, Any] = {
     "total_timesteps": 50_000_000,
     "seed": 1,
@@ -22,13 +22,13 @@ JUMPS: dict[str, Any] = {
         **{"learning_rate": 0.5, "n_steps": 64, "batch_size": 64, "n_epochs": 4},
         "net_arch": [16],
     },
-    "reward_code": CALM.format(seconds=0.0001),
+    "reward_code": SLEEPING_REWARD.format(seconds=0.0001),
 }
 
 
 @pytest.fixture(scope="module")
 def never_learned(server: LabServer) -> str:
-    """The id of a run that ended before it began to learn."""
+    """The id of a run that ended before learning started."""
     return str(server.train(**NEVER_LEARNS)["id"])
 
 
@@ -45,12 +45,8 @@ def insight_events(lab: LabServer, run_id: str) -> list[dict[str, Any]]:
     return [event for event in items if event["event_type"] == "insight"]
 
 
-def test_a_run_that_never_learns_is_told_so_once_and_in_red(
-    server: LabServer, never_learned: str
-) -> None:
-    found = insights(server, never_learned)
-
-    first = found[0]
+def test_a_run_that_never_learns_gets_one_warning(server: LabServer, never_learned: str) -> None:
+    first = insights(server, never_learned)[0]
     assert first["code"] == "learning_not_started"
     assert first["severity"] == "warning"
     assert first["change"] == {"hyperparameters": {"learning_starts": 300}}
@@ -64,24 +60,24 @@ def test_a_run_that_never_learns_is_told_so_once_and_in_red(
     assert server.messages(never_learned)[-1].startswith("Training complete")
 
 
-def test_an_applied_change_makes_a_run_that_is_well(server: LabServer, never_learned: str) -> None:
+def test_an_applied_change_resolves_the_insight(server: LabServer, never_learned: str) -> None:
     change = insights(server, never_learned)[0]["change"]
     hyperparameters = {**NEVER_LEARNS["hyperparameters"], **change["hyperparameters"]}  # type: ignore[dict-item]
 
-    better = server.train(**{**NEVER_LEARNS, "hyperparameters": hyperparameters})
+    fixed = server.train(**{**NEVER_LEARNS, "hyperparameters": hyperparameters})
 
-    codes = [insight["code"] for insight in insights(server, better["id"])]
+    codes = [insight["code"] for insight in insights(server, fixed["id"])]
     assert "learning_not_started" not in codes
-    assert better["updates"] > 0
+    assert fixed["updates"] > 0
 
 
-def test_a_learning_rate_that_is_too_high_is_found_while_it_trains(server: LabServer) -> None:
+def test_a_learning_rate_that_is_too_high_is_detected_during_training(server: LabServer) -> None:
     run = server.create(**JUMPS, start=True)
 
-    def jumps() -> bool:
+    def is_detected() -> bool:
         return "policy_jumps" in {one["code"] for one in insights(server, run["id"])}
 
-    wait_until(jumps, within=90)
+    wait_until(is_detected, within=90)
     server.api.post(f"/runs/{run['id']}/stop")
     server.wait_for(run["id"], "stopped")
 
@@ -92,13 +88,13 @@ def test_a_learning_rate_that_is_too_high_is_found_while_it_trains(server: LabSe
 def test_a_healthy_run_gets_no_warning(server: LabServer) -> None:
     run = server.train(preset="fast", total_timesteps=60_000, seed=3)
 
-    found = insights(server, run["id"])
+    shown = insights(server, run["id"])
 
-    assert [one["code"] for one in found if one["severity"] in {"warning", "error"}] == []
-    assert found
+    assert [one["code"] for one in shown if one["severity"] in {"warning", "error"}] == []
+    assert shown
 
 
-def test_a_restart_shows_the_same_and_tells_nothing_twice(
+def test_a_restart_shows_the_same_insights_and_logs_none_twice(
     server: LabServer, never_learned: str
 ) -> None:
     before = insights(server, never_learned)
@@ -116,9 +112,9 @@ def test_a_run_without_metrics_has_no_insights(server: LabServer) -> None:
     assert insights(server, run["id"]) == []
 
 
-def test_stopping_updates_early_is_measured(server: LabServer) -> None:
-    wish = {"total_timesteps": 16_384, "hyperparameters": {"target_kl": 0.0001}, "seed": 1}
-    run = server.train(**wish)
+def test_updates_that_stop_early_are_measured(server: LabServer) -> None:
+    config = {"total_timesteps": 16_384, "hyperparameters": {"target_kl": 0.0001}, "seed": 1}
+    run = server.train(**config)
 
     lines = server.api.get(f"/runs/{run['id']}/metrics").json()["items"]
     epochs = [line["epochs"] for line in lines if "epochs" in line]

@@ -1,4 +1,4 @@
-"""Each rule with numbers that it must see, and with numbers that it must not."""
+"""Each rule with situations that it must detect and situations that it must not."""
 
 import math
 import re
@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 
 from app.analysis.doctor.rules import (
+    custom_reward,
     learning,
-    memory,
     policy,
     rates,
+    replay_buffer,
     rewards,
     setup,
     speed,
-    written,
 )
 from app.analysis.doctor.rules.catalogue import RULES, examine
 from app.analysis.insights.insight import Insight, Severity
 from app.analysis.insights.situation import Situation
-from app.run_config.config import AppliedChange, RunConfig, RunRequest
-from app.run_config.derive import derive
+from app.run_config.config import AppliedChange, RunConfig
+from app.run_config.derived_runs import derive
+from app.run_config.request import RunRequest
 from storage.records.runs import RunStatus
 from tests.app.analysis.doctor.situations import Curve, flat, noisy, rising, situation
 
@@ -52,7 +53,7 @@ def one_outlier() -> Curve:
     return lambda share: 5_000.0 if share == 350 / 400 else 100.0 + int(share * 400) % 3
 
 
-SEEN: list[tuple[Rule, str, Situation]] = [
+DETECTED: list[tuple[Rule, str, Situation]] = [
     (rewards.converged, "converged", situation(reward=LEARNED)),
     (
         rewards.variance_reduced,
@@ -60,12 +61,12 @@ SEEN: list[tuple[Rule, str, Situation]] = [
         situation(reward=lambda s: LEARNED(s) if s < 0.75 else 490.0),
     ),
     (
-        written.reward_exploited,
+        custom_reward.reward_exploited,
         "reward_exploited",
         situation(WRITTEN, reward=RANDOM, shaped_reward=noisy(rising(5.0, 80.0), 2.0)),
     ),
     (
-        written.reward_exploited,
+        custom_reward.reward_exploited,
         "reward_exploited",
         situation(WRITTEN, reward=noisy(fell, 5.0), shaped_reward=noisy(rising(5.0, 80.0), 2.0)),
     ),
@@ -84,7 +85,7 @@ SEEN: list[tuple[Rule, str, Situation]] = [
         situation(
             reward=RANDOM,
             status=RunStatus.FAILED,
-            error="Learning broke down: gradients are not finite. Lower learning_rate.",
+            error="Training diverged: gradients are not finite. Lower learning_rate.",
         ),
     ),
     (
@@ -141,17 +142,17 @@ SEEN: list[tuple[Rule, str, Situation]] = [
     ),
     (policy.clips_much, "clips_much", situation(reward=RANDOM, clip_fraction=flat(0.7))),
     (
-        memory.learning_not_started,
+        replay_buffer.learning_not_started,
         "learning_not_started",
         situation(dqn(learning_starts=200_000), reward=RANDOM),
     ),
     (
-        memory.exploration,
+        replay_buffer.exploration,
         "explores_too_long",
         situation(dqn(exploration_final_eps=0.9), reward=RANDOM, exploration_rate=flat(0.9)),
     ),
     (
-        memory.exploration,
+        replay_buffer.exploration,
         "explores_too_short",
         situation(
             dqn(exploration_fraction=0.001, learning_starts=10_000),
@@ -160,17 +161,17 @@ SEEN: list[tuple[Rule, str, Situation]] = [
         ),
     ),
     (
-        memory.exploration,
+        replay_buffer.exploration,
         "exploration_over",
         situation(DQN, reward=LEARNED, exploration_rate=flat(0.05)),
     ),
     (
-        memory.replay_ratio,
+        replay_buffer.replay_ratio,
         "replay_ratio_low",
         situation(dqn(train_freq=500, gradient_steps=1), reward=RANDOM),
     ),
     (
-        memory.replay_ratio,
+        replay_buffer.replay_ratio,
         "replay_ratio_high",
         situation(dqn(train_freq=1, gradient_steps=50), reward=RANDOM),
     ),
@@ -218,16 +219,26 @@ SEEN: list[tuple[Rule, str, Situation]] = [
     ),
 ]
 
-NOT_SEEN: list[tuple[Rule, Situation]] = [
-    # Both rise, neither does, and nobody wrote one.
-    (written.reward_exploited, situation(WRITTEN, reward=LEARNED, shaped_reward=rising(5.0, 80.0))),
+NOT_DETECTED: list[tuple[Rule, Situation]] = [
+    # Both rewards rise; neither does; there is no custom reward; both fall.
     (
-        written.reward_exploited,
+        custom_reward.reward_exploited,
+        situation(WRITTEN, reward=LEARNED, shaped_reward=rising(5.0, 80.0)),
+    ),
+    (
+        custom_reward.reward_exploited,
+        situation(WRITTEN, reward=LEARNED, shaped_reward=rising(5.0, 80.0)),
+    ),
+    (
+        custom_reward.reward_exploited,
         situation(WRITTEN, reward=RANDOM, shaped_reward=noisy(flat(5.0), 2.0)),
     ),
-    (written.reward_exploited, situation(reward=RANDOM)),
-    (written.reward_exploited, situation(WRITTEN, reward=noisy(fell, 5.0), shaped_reward=fell)),
-    # The bounds of the environment's reward say nothing about another one.
+    (custom_reward.reward_exploited, situation(reward=RANDOM)),
+    (
+        custom_reward.reward_exploited,
+        situation(WRITTEN, reward=noisy(fell, 5.0), shaped_reward=fell),
+    ),
+    # The bounds of the environment's reward do not hold for a custom one.
     (learning.values_diverge, situation(WRITTEN, reward=RANDOM, value_max=flat(1e5))),
     (rewards.converged, situation(reward=RANDOM)),
     (rewards.converged, situation(reward=noisy(rising(22.0, 490.0, until=1.0), 10.0))),
@@ -236,15 +247,15 @@ NOT_SEEN: list[tuple[Rule, Situation]] = [
     (rewards.stuck, situation(reward=noisy(flat(490.0), 5.0))),
     (rewards.plateau, situation(reward=LEARNED)),
     (rewards.plateau, situation(reward=noisy(rising(22.0, 300.0, until=1.0), 10.0))),
-    # Over after a second: nothing has levelled off that fast.
+    # It ended after a second: too soon to have levelled off.
     (rewards.plateau, situation({"total_timesteps": 8_000}, reward=LEVELLED)),
-    # Far from the goal, but half of what was learned came late.
+    # Far from the goal, but half of the progress came late.
     (rewards.plateau, situation(reward=noisy(rising(22.0, 60.0, until=1.0), 10.0))),
     (rewards.collapsed, situation(reward=LEARNED)),
     (rewards.collapsed, situation(reward=RANDOM)),
     (rewards.reward_outliers, situation(reward=RANDOM)),
     (learning.not_a_number, situation(reward=RANDOM, loss=flat(1.0))),
-    # Without spread in the returns there is nothing to explain: not a fault.
+    # Without spread in the returns there is no variance to explain: not a problem.
     (learning.not_a_number, situation(reward=RANDOM, explained_variance=lambda _: None)),
     (
         learning.not_a_number,
@@ -271,18 +282,18 @@ NOT_SEEN: list[tuple[Rule, Situation]] = [
     (policy.updates_cut_short, situation(ppo(target_kl=0.02), reward=RANDOM, epochs=flat(9.5))),
     (policy.updates_cut_short, situation(reward=RANDOM)),
     (policy.clips_much, situation(reward=RANDOM, clip_fraction=flat(0.1))),
-    (memory.learning_not_started, situation(DQN, reward=RANDOM)),
-    (memory.learning_not_started, situation(reward=RANDOM)),
-    (memory.exploration, situation(reward=RANDOM)),
-    (memory.exploration, situation(DQN, reward=RANDOM, exploration_rate=rising(1.0, 0.3))),
-    (memory.replay_ratio, situation(DQN, reward=RANDOM)),
-    (memory.replay_ratio, situation(reward=RANDOM)),
+    (replay_buffer.learning_not_started, situation(DQN, reward=RANDOM)),
+    (replay_buffer.learning_not_started, situation(reward=RANDOM)),
+    (replay_buffer.exploration, situation(reward=RANDOM)),
+    (replay_buffer.exploration, situation(DQN, reward=RANDOM, exploration_rate=rising(1.0, 0.3))),
+    (replay_buffer.replay_ratio, situation(DQN, reward=RANDOM)),
+    (replay_buffer.replay_ratio, situation(reward=RANDOM)),
     (setup.pinned_at_limit, situation(reward=LEARNED, length=flat(500))),
     (
         setup.pinned_at_limit,
         situation({"wrappers": {"time_limit": 490}}, reward=LEARNED, length=flat(490)),
     ),
-    # Pendulum always runs to its limit; that is how it is made.
+    # Episodes of Pendulum always run to the time limit.
     (
         setup.pinned_at_limit,
         situation({"env_id": "Pendulum-v1"}, reward=noisy(flat(-900.0), 300.0), length=flat(200)),
@@ -304,83 +315,91 @@ NOT_SEEN: list[tuple[Rule, Situation]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "code", "seen"), SEEN, ids=[code for _, code, _ in SEEN])
-def test_a_rule_sees_what_it_is_for(rule: Rule, code: str, seen: Situation) -> None:
-    insight = rule(seen)
+@pytest.mark.parametrize(
+    ("rule", "code", "example"), DETECTED, ids=[code for _, code, _ in DETECTED]
+)
+def test_a_rule_detects_its_situation(rule: Rule, code: str, example: Situation) -> None:
+    insight = rule(example)
 
     assert insight is not None
     assert insight.code == code
     first, last = insight.evidence.window
-    assert 0 <= first <= last <= seen.history.timesteps
+    assert 0 <= first <= last <= example.history.timesteps
     assert insight.evidence.numbers
     assert insight.title[0].isupper()
     assert insight.message.endswith(".")
     assert insight.suggestion.endswith(".")
 
 
-@pytest.mark.parametrize(("rule", "seen"), NOT_SEEN, ids=lambda one: getattr(one, "__name__", ""))
-def test_a_rule_is_silent_where_nothing_is_wrong(rule: Rule, seen: Situation) -> None:
-    assert rule(seen) is None
+@pytest.mark.parametrize(
+    ("rule", "example"), NOT_DETECTED, ids=lambda one: getattr(one, "__name__", "")
+)
+def test_a_rule_reports_nothing_in_other_situations(rule: Rule, example: Situation) -> None:
+    assert rule(example) is None
 
 
-def test_what_is_said_of_the_reward_rests_on_the_reward_of_episodes() -> None:
-    found = [rule(seen) for rule, _, seen in SEEN if rule.__module__ == rewards.__name__]
+def test_insights_about_the_reward_use_the_reward_of_episodes() -> None:
+    insights = [
+        rule(example) for rule, _, example in DETECTED if rule.__module__ == rewards.__name__
+    ]
 
-    assert {one.evidence.metric for one in found if one} == {"reward"}
-    assert not any("mean reward" in one.message for one in found if one)
-
-
-def test_every_rule_is_tried_in_both_ways() -> None:
-    assert {rule for rule, _, _ in SEEN} == set(RULES)
-    assert {rule for rule, _ in NOT_SEEN} == set(RULES)
+    assert {one.evidence.metric for one in insights if one} == {"reward"}
+    assert not any("mean reward" in one.message for one in insights if one)
 
 
-@pytest.mark.parametrize(("rule", "code", "seen"), SEEN, ids=[code for _, code, _ in SEEN])
-def test_a_proposed_change_makes_a_configuration_that_can_be_used(
-    rule: Rule, code: str, seen: Situation
+def test_every_rule_has_positive_and_negative_examples() -> None:
+    assert {rule for rule, _, _ in DETECTED} == set(RULES)
+    assert {rule for rule, _ in NOT_DETECTED} == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "example"), DETECTED, ids=[code for _, code, _ in DETECTED]
+)
+def test_a_proposed_change_yields_a_valid_configuration(
+    rule: Rule, code: str, example: Situation
 ) -> None:
-    insight = rule(seen)
+    insight = rule(example)
     assert insight is not None
     if insight.change is None:
         return
 
-    changed = derive(seen.config.model_dump(mode="json"), insight.change, keeps_seed=True)
+    changed = derive(example.config, insight.change, keeps_seed=True)
 
-    assert RunConfig.from_request(changed) != seen.config
+    assert RunConfig.from_request(changed) != example.config
 
 
-def test_every_finding_is_documented_and_no_other() -> None:
+def test_exactly_the_existing_insights_are_documented() -> None:
     text = (Path(__file__).parents[4] / "docs" / "doctor.md").read_text()
     rows = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", text, re.MULTILINE)
     documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
 
-    assert documented == {code for _, code, _ in SEEN}
+    assert documented == {code for _, code, _ in DETECTED}
 
 
-def test_what_was_measured_before_a_change_counts_no_more() -> None:
-    seen = situation(reward=RANDOM, approx_kl=lambda share: 0.4 if share < 0.7 else 0.01)
-    assert policy.policy_jumps(seen) is not None
+def test_measurements_before_a_change_no_longer_count() -> None:
+    example = situation(reward=RANDOM, approx_kl=lambda share: 0.4 if share < 0.7 else 0.01)
+    assert policy.policy_jumps(example) is not None
 
     change = AppliedChange(timesteps=70_000, learning_rate=1e-4)
-    config = seen.config.model_copy(update={"changes": (change,)})
-    changed = Situation(config, seen.history, status=RunStatus.RUNNING)
+    config = example.config.model_copy(update={"changes": (change,)})
+    changed = Situation(config, example.history, status=RunStatus.RUNNING)
 
     assert policy.policy_jumps(changed) is None
     assert changed.value("learning_rate") == 1e-4
 
 
-def test_rules_say_nothing_before_anything_was_measured() -> None:
+def test_rules_report_no_problem_without_measurements() -> None:
     fresh = situation()
 
-    assert [one for one in examine(fresh) if one.severity.is_loud] == []
+    assert [one for one in examine(fresh) if one.severity.is_problem] == []
 
 
 def test_warnings_come_first_and_causes_before_symptoms() -> None:
-    found = examine(situation(reward=RANDOM, approx_kl=flat(0.4), explained_variance=flat(-0.5)))
+    insights = examine(situation(reward=RANDOM, approx_kl=flat(0.4), explained_variance=flat(-0.5)))
 
-    codes = [insight.code for insight in found]
+    codes = [insight.code for insight in insights]
     assert codes.index("policy_jumps") < codes.index("stuck")
-    assert found[0].severity is Severity.WARNING
+    assert insights[0].severity is Severity.WARNING
 
 
 def test_a_healthy_run_gets_no_warning() -> None:
@@ -399,17 +418,17 @@ def test_a_healthy_run_gets_no_warning() -> None:
         learn_s=flat(0.1),
     )
 
-    found = examine(healthy)
+    insights = examine(healthy)
 
-    assert [insight.code for insight in found if insight.severity.is_loud] == []
-    assert found[0].code == "converged"
+    assert [insight.code for insight in insights if insight.severity.is_problem] == []
+    assert insights[0].code == "converged"
 
 
-def test_the_request_of_a_change_keeps_the_rest_of_a_run() -> None:
-    wish = RunRequest(
+def test_a_derived_request_keeps_the_unchanged_settings_of_a_run() -> None:
+    request = RunRequest(
         env_id="CartPole-v1", algorithm="PPO", n_envs=4, hyperparameters={"gamma": 0.9}
     )
-    config = RunConfig.from_request(wish).model_dump(mode="json")
+    config = RunConfig.from_request(request)
 
     changed = derive(
         config, {"hyperparameters": {"learning_rate": 1e-4}, "n_envs": 8}, keeps_seed=True
@@ -418,5 +437,5 @@ def test_the_request_of_a_change_keeps_the_rest_of_a_run() -> None:
     assert changed.hyperparameters["gamma"] == 0.9
     assert changed.hyperparameters["learning_rate"] == 1e-4
     assert changed.n_envs == 8
-    assert changed.seed == config["seed"]
+    assert changed.seed == config.seed
     assert changed.start

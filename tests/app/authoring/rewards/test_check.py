@@ -1,4 +1,4 @@
-"""Rewards tried on recorded episodes, in real workers."""
+"""Reward checks on recorded episodes, in real workers."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from app.authoring.rewards.dry_run import DryRun
-from app.authoring.rewards.ranking import judge
+from app.authoring.rewards.ranking import make_report
 from app.authoring.rewards.recordings import Recordings
 from app.authoring.rewards.report import RewardReport
 from app.authoring.rewards.templates.catalogue import templates_for
-from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.catalogue import ENVIRONMENTS
 from app.code_check.problems import Problem
 from app.protocol.messages import RewardChecked
 from app.worker.envs.custom_reward import CustomReward
 from app.worker.envs.reward_functions import RewardFunction
-from app.worker.trajectories.trajectories import Recorded, unpack
+from app.worker.trajectories.trajectories import RecordedEpisode, unpack
 from app.workers.pool import WorkerPool
 from storage.files.lab_folder import LabFolder
 
@@ -29,31 +29,31 @@ HEAD = "def reward(obs, action, next_obs, reward, terminated, truncated, info):\
 
 
 class Checks:
-    """What `RewardLab` does after the static check, without asking who asks."""
+    """The part of `RewardLab` after the static check, without access control."""
 
     def __init__(self, folder: Path) -> None:
         self.pool = WorkerPool(memory_mb=2_048, side_slots=2)
         self.recordings = Recordings(LabFolder(folder), self.pool)
 
-    async def found(self, env_id: str, code: str) -> RewardChecked | Problem:
-        spec = CATALOGUE[env_id]
+    async def check(self, env_id: str, code: str) -> RewardChecked | Problem:
+        spec = ENVIRONMENTS[env_id]
         recording = await self.recordings.get(spec, {})
         return await DryRun(self.pool).of(code, spec, recording)
 
     async def report(self, env_id: str, code: str) -> RewardReport:
-        found = await self.found(env_id, code)
-        assert isinstance(found, RewardChecked), found
-        return judge([], found, CATALOGUE[env_id])
+        checked = await self.check(env_id, code)
+        assert isinstance(checked, RewardChecked), checked
+        return make_report([], checked, ENVIRONMENTS[env_id])
 
     async def problem(self, body: str, *, before: str = "") -> Problem:
-        found = await self.found("CartPole-v1", f"{before}{HEAD}    {body}\n")
-        assert isinstance(found, Problem), found
-        return found
+        checked = await self.check("CartPole-v1", f"{before}{HEAD}    {body}\n")
+        assert isinstance(checked, Problem), checked
+        return checked
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Episodes are recorded once for all tests."""
+    """A folder that all tests share, so that episodes are recorded once."""
     return tmp_path_factory.mktemp("recorded")
 
 
@@ -91,7 +91,7 @@ HACKABLE = {
 
 
 @pytest.mark.parametrize("case", CLEAN)
-async def test_a_clean_reward_is_not_accused(checks: Checks, case: str) -> None:
+async def test_a_clean_reward_is_not_called_hackable(checks: Checks, case: str) -> None:
     env_id, body = CLEAN[case]
     report = await checks.report(env_id, f"{HEAD}    {body}\n")
     assert report.hackable_by == []
@@ -100,14 +100,14 @@ async def test_a_clean_reward_is_not_accused(checks: Checks, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", HACKABLE)
-async def test_a_hackable_reward_is_caught(checks: Checks, case: str) -> None:
-    env_id, body, trick = HACKABLE[case]
+async def test_a_hackable_reward_is_detected(checks: Checks, case: str) -> None:
+    env_id, body, probe = HACKABLE[case]
     report = await checks.report(env_id, f"{HEAD}    {body}\n")
-    assert any(name.startswith(trick) for name in report.hackable_by), report.hackable_by
+    assert any(name.startswith(probe) for name in report.hackable_by), report.hackable_by
     assert any(finding.message.startswith("Hackable by: ") for finding in report.findings)
 
 
-async def test_terms_are_told_apart(checks: Checks) -> None:
+async def test_terms_are_described_separately(checks: Checks) -> None:
     body = "return {'alive': 1.0, 'end': -10.0 if terminated else 0.0}"
     report = await checks.report("CartPole-v1", f"{HEAD}    {body}\n")
     alive, end = report.terms
@@ -121,7 +121,7 @@ async def test_terms_are_told_apart(checks: Checks) -> None:
     assert 0 < report.step_share < 1
 
 
-async def test_a_class_remembers_an_episode_and_no_longer(checks: Checks) -> None:
+async def test_the_state_of_a_reward_class_lasts_one_episode(checks: Checks) -> None:
     code = (
         "class Reward:\n    def reset(self):\n        self.steps = 0\n\n"
         "    def __call__(self, obs, action, next_obs, reward, terminated, truncated, info):\n"
@@ -132,15 +132,15 @@ async def test_a_class_remembers_an_episode_and_no_longer(checks: Checks) -> Non
     assert (term.min, term.max) == (1.0, 500.0)
 
 
-async def test_the_short_form_is_asked_with_two_arguments(checks: Checks) -> None:
+async def test_the_short_form_is_called_with_two_arguments(checks: Checks) -> None:
     report = await checks.report("CartPole-v1", "def reward_function(obs, action):\n    return 1\n")
     assert report.rank_agreement == 1.0
 
 
-async def test_trajectories_say_where_they_come_from(checks: Checks) -> None:
+async def test_trajectories_name_their_origin(checks: Checks) -> None:
     report = await checks.report("LunarLander-v3", f"{HEAD}    return reward\n")
     good = next(one for one in report.trajectories if one.name.startswith("good"))
-    assert good.origin == "the heuristic that Gymnasium ships with it"
+    assert good.origin == "the heuristic that Gymnasium provides"
     assert good.mean_return == pytest.approx(good.true_return)
     assert good.true_return > 200
 
@@ -160,19 +160,21 @@ FAULTS: dict[str, tuple[str, str, int, str]] = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-async def test_a_fault_comes_back_with_its_line(checks: Checks, case: str) -> None:
+async def test_a_fault_is_reported_with_its_line(checks: Checks, case: str) -> None:
     before, body, line, text = FAULTS[case]
     problem = await checks.problem(body, before=before)
     assert (problem.line, text in problem.message) == (line, True), problem
 
 
-async def test_calls_that_hang_are_ended_with_their_line(checks: Checks) -> None:
+async def test_calls_that_hang_are_ended_and_reported_with_their_line(checks: Checks) -> None:
     both = (checks.problem("while True: pass"), checks.problem("return sum(range(10**13))"))
     for problem in await asyncio.gather(*both):
         assert (problem.line, "longer than 5 s" in problem.message) == (2, True), problem
 
 
-async def test_what_ends_the_worker_is_shown_where_the_reward_begins(checks: Checks) -> None:
+async def test_code_that_ends_the_worker_is_reported_at_the_first_line_of_the_reward(
+    checks: Checks,
+) -> None:
     problem = await checks.problem("os._exit(3)", before="import os\n\n")
     assert problem.line == 3
     assert problem.message == (
@@ -180,13 +182,13 @@ async def test_what_ends_the_worker_is_shown_where_the_reward_begins(checks: Che
     )
 
 
-async def test_a_reward_that_crashes_python_is_told_its_line(checks: Checks) -> None:
+async def test_a_reward_that_crashes_python_is_reported_with_its_line(checks: Checks) -> None:
     problem = await checks.problem("ctypes.string_at(0)", before="import ctypes\n")
     assert (problem.line, "it crashed the worker" in problem.message) == (3, True), problem
 
 
 async def test_episodes_are_recorded_once(checks: Checks, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = CATALOGUE["CartPole-v1"]
+    spec = ENVIRONMENTS["CartPole-v1"]
     first = await checks.recordings.get(spec, {})
     refuse: Callable[..., None] = lambda: pytest.fail("recorded again")  # noqa: E731
     monkeypatch.setattr(checks.pool, "start", refuse)
@@ -202,9 +204,9 @@ async def test_only_the_newest_recordings_are_kept(tmp_path: Path) -> None:
 
 
 class Replayed(gym.Env[Any, Any]):
-    """Goes through a recorded episode, whatever is done."""
+    """Replays a recorded episode, whatever the actions."""
 
-    def __init__(self, episode: Recorded) -> None:
+    def __init__(self, episode: RecordedEpisode) -> None:
         self.episode = episode
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, (4,), np.float32)
         self.action_space = gym.spaces.Discrete(2)
@@ -212,28 +214,28 @@ class Replayed(gym.Env[Any, Any]):
     def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
         super().reset()
         self.step_number = 0
-        return self.episode.seen(0), {}
+        return self.episode.observation_at(0), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.step_number += 1
         is_last = self.step_number == self.episode.length
-        own = float(self.episode.rewards[self.step_number - 1])
-        return self.episode.seen(self.step_number), own, False, is_last, {}
+        reward = float(self.episode.rewards[self.step_number - 1])
+        return self.episode.observation_at(self.step_number), reward, False, is_last, {}
 
 
-async def test_a_check_pays_what_a_training_pays(checks: Checks) -> None:
+async def test_a_check_computes_the_same_rewards_as_training(checks: Checks) -> None:
     code = HEAD + "    return {'a': next_obs.pole_angle - obs[2], 'b': np.float32(0.1) * action}\n"
     code = f"import numpy as np\n{code}"
-    found = await checks.found("CartPole-v1", code)
-    assert isinstance(found, RewardChecked)
-    recording = unpack(await checks.recordings.get(CATALOGUE["CartPole-v1"], {}))
+    checked = await checks.check("CartPole-v1", code)
+    assert isinstance(checked, RewardChecked)
+    recording = unpack(await checks.recordings.get(ENVIRONMENTS["CartPole-v1"], {}))
     episode = next(group for group in recording.groups if group.kind == "good").episodes[0]
-    names = [component.attribute for component in CATALOGUE["CartPole-v1"].observed]
+    names = [component.attribute for component in ENVIRONMENTS["CartPole-v1"].observed]
     env = CustomReward(Replayed(episode), RewardFunction(code, names))
     env.reset()
-    paid = sum(float(env.step(action)[1]) for action in episode.actions)
-    scored = next(group for group in found.groups if group.kind == "good")
-    assert scored.returns[0] == pytest.approx(paid, abs=1e-9)
+    total = sum(float(env.step(action)[1]) for action in episode.actions)
+    scored = next(group for group in checked.groups if group.kind == "good")
+    assert scored.returns[0] == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +262,7 @@ async def test_a_check_pays_what_a_training_pays(checks: Checks) -> None:
     ],
 )
 async def test_every_template_passes(checks: Checks, env_id: str) -> None:
-    for template in templates_for(CATALOGUE[env_id]):
+    for template in templates_for(ENVIRONMENTS[env_id]):
         report = await checks.report(env_id, template.code)
         assert report.hackable_by == [], template.name
         assert report.rank_agreement is not None

@@ -1,4 +1,4 @@
-"""Every family really trains in a locked worker, is drawn there, and is described there."""
+"""Every family of environments can be trained on, rendered and described in a sandboxed worker."""
 
 import io
 from collections.abc import AsyncIterator
@@ -12,16 +12,18 @@ from gymnasium.utils.env_checker import check_env
 from PIL import Image
 from stable_baselines3 import PPO
 
-from app.catalog.environments.catalogue import CATALOGUE
+from app.catalog.environments.catalogue import ENVIRONMENTS
 from app.protocol import commands, messages
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 from app.worker.envs.environments import find_environment, make_env, policy_kind
 from app.worker.envs.vectorized.pipeline import make_training_envs
-from app.workers.local_worker import LocalWorker, Piece, Received
+from app.workers.local_worker import LocalWorker
+from app.workers.worker import Piece, Received
 
 SMALL = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "net_arch": [8]}
-ONE_OF_EACH_FAMILY = {
-    spec.family: spec.id for spec in reversed(CATALOGUE.values()) if spec.is_installed
+ONE_PER_FAMILY = {
+    spec.family: spec.id for spec in reversed(ENVIRONMENTS.values()) if spec.is_installed
 }
 OWN = ("GridWorld-v0", "GaussianBandit-v0", "BernoulliBandit-v0", "ContextualBandit-v0")
 
@@ -33,29 +35,33 @@ async def start() -> LocalWorker:
 
 
 @pytest.fixture
-async def painter() -> AsyncIterator[LocalWorker]:
-    worker = await start()
-    yield worker
-    worker.kill()
+async def worker() -> AsyncIterator[LocalWorker]:
+    started = await start()
+    yield started
+    started.kill()
+    await started.wait()
+
+
+async def receive_all(worker: LocalWorker) -> list[Received]:
+    received: list[Received] = []
+    while not isinstance(received[-1] if received else None, messages.Finished | messages.Failed):
+        received.append(await worker.receive())
     await worker.wait()
+    return received
 
 
-async def hear_to_the_end(worker: LocalWorker) -> list[Received]:
-    heard: list[Received] = []
-    while not isinstance(heard[-1] if heard else None, messages.Finished | messages.Failed):
-        heard.append(await worker.receive())
-    await worker.wait()
-    return heard
-
-
-def file_of(heard: list[Received], name: str) -> bytes:
-    pieces = [said for said in heard if isinstance(said, Piece) and said.header.name == name]
+def file_of(received: list[Received], name: str) -> bytes:
+    pieces = [
+        message
+        for message in received
+        if isinstance(message, Piece) and message.header.name == name
+    ]
     return b"".join(piece.content for piece in pieces)
 
 
-def files_of(heard: list[Received]) -> list[bytes]:
+def files_of(received: list[Received]) -> list[bytes]:
     files = [b""]
-    for piece in heard:
+    for piece in received:
         assert isinstance(piece, Piece)
         files[-1] += piece.content
         if piece.header.last:
@@ -65,9 +71,9 @@ def files_of(heard: list[Received]) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "env_id", [*ONE_OF_EACH_FAMILY.values(), "CarRacing-v3", "Blackjack-v1", "Taxi-v4"]
+    "env_id", [*ONE_PER_FAMILY.values(), "CarRacing-v3", "Blackjack-v1", "Taxi-v4"]
 )
-async def test_every_family_trains_in_a_locked_worker(env_id: str) -> None:
+async def test_every_family_trains_in_a_sandboxed_worker(env_id: str) -> None:
     request = RunRequest(
         env_id=env_id,
         algorithm="PPO",
@@ -78,28 +84,28 @@ async def test_every_family_trains_in_a_locked_worker(env_id: str) -> None:
     worker = await start()
 
     worker.send(messages.encode(RunConfig.from_request(request).job()))
-    heard = await hear_to_the_end(worker)
+    received = await receive_all(worker)
 
-    assert heard[-1] == messages.Finished(reason="budget"), heard[-1]
-    assert PPO.load(io.BytesIO(file_of(heard, "model.zip"))).num_timesteps >= 128
+    assert received[-1] == messages.Finished(reason="budget"), received[-1]
+    assert PPO.load(io.BytesIO(file_of(received, "model.zip"))).num_timesteps >= 128
 
 
 @pytest.mark.slow
-async def test_every_environment_is_drawn_in_a_locked_worker(painter: LocalWorker) -> None:
-    env_ids = tuple(spec.id for spec in CATALOGUE.values() if spec.is_installed)
+async def test_every_environment_is_rendered_in_a_sandboxed_worker(worker: LocalWorker) -> None:
+    env_ids = tuple(spec.id for spec in ENVIRONMENTS.values() if spec.is_installed)
 
-    painter.send(messages.encode(commands.Picture(env_ids=env_ids)))
-    *heard, end = await hear_to_the_end(painter)
+    worker.send(messages.encode(commands.RenderPreviews(env_ids=env_ids)))
+    *received, end = await receive_all(worker)
 
     assert end == messages.Finished(reason="budget")
-    for env_id, file in zip(env_ids, files_of(heard), strict=True):
-        picture = np.asarray(Image.open(io.BytesIO(file)))
-        assert picture.ndim == 3, env_id
-        assert np.ptp(picture) > 50, env_id
+    for env_id, file in zip(env_ids, files_of(received), strict=True):
+        frame = np.asarray(Image.open(io.BytesIO(file)))
+        assert frame.ndim == 3, env_id
+        assert np.ptp(frame) > 50, env_id
 
 
 @pytest.mark.parametrize("env_id", OWN)
-def test_our_own_environments_keep_gymnasium_s_rules(env_id: str) -> None:
+def test_our_own_environments_pass_gymnasiums_checker(env_id: str) -> None:
     env = gym.make(find_environment(env_id), render_mode="rgb_array")
 
     check_env(env.unwrapped)
@@ -120,25 +126,25 @@ def test_our_own_environments_keep_gymnasium_s_rules(env_id: str) -> None:
         (spaces.Box(0, 255, (7, 7, 3), np.uint8), "Mlp"),
     ],
 )
-def test_pictures_are_seen_by_convolutions_if_they_are_large_enough(
-    space: spaces.Space[Any], kind: str
-) -> None:
+def test_large_enough_images_use_a_cnn_policy(space: spaces.Space[Any], kind: str) -> None:
     assert policy_kind(space) == kind
 
 
-def test_the_agent_of_an_atari_game_sees_grey_pictures_and_its_viewer_the_game() -> None:
-    env = make_env("ALE/Breakout-v5", {}, drawn=True)
+def test_the_agent_of_an_atari_game_observes_gray_images_and_viewers_see_the_full_frame() -> None:
+    env = make_env("ALE/Breakout-v5", {}, rendered=True)
 
-    seen, _ = env.reset(seed=1)
-    shown = env.render()
+    observations, _ = env.reset(seed=1)
+    frame = env.render()
 
-    assert seen.shape == (84, 84, 1)
-    assert isinstance(shown, np.ndarray)
-    assert shown.shape == (210, 160, 3)
+    assert observations.shape == (84, 84, 1)
+    assert isinstance(frame, np.ndarray)
+    assert frame.shape == (210, 160, 3)
     env.close()
 
 
-def test_the_return_of_an_atari_game_is_the_whole_game_s_though_lives_end_episodes() -> None:
+def test_the_return_of_an_atari_game_is_that_of_the_whole_game_although_lives_end_episodes() -> (
+    None
+):
     envs = make_training_envs(
         RunConfig.from_request(RunRequest(env_id="ALE/SpaceInvaders-v5", algorithm="PPO")).setup(),
         1,
@@ -162,7 +168,7 @@ def test_the_return_of_an_atari_game_is_the_whole_game_s_though_lives_end_episod
     envs.close()
 
 
-def test_an_atari_game_does_what_it_is_told_unless_asked_otherwise() -> None:
+def test_an_atari_game_has_neither_sticky_actions_nor_frame_skip_by_default() -> None:
     env = make_env("ALE/Pong-v5", {})
 
     assert env.spec is not None
@@ -171,8 +177,8 @@ def test_an_atari_game_does_what_it_is_told_unless_asked_otherwise() -> None:
     env.close()
 
 
-def test_a_slippery_grid_carries_the_agent_to_the_side() -> None:
-    env = make_env("GridWorld-v0", {"slip": 1.0, "map": ".../.S./..G"}, drawn=True)
+def test_a_slippery_grid_moves_the_agent_sideways() -> None:
+    env = make_env("GridWorld-v0", {"slip": 1.0, "map": ".../.S./..G"}, rendered=True)
 
     rows = set()
     for seed in range(20):
@@ -184,8 +190,8 @@ def test_a_slippery_grid_carries_the_agent_to_the_side() -> None:
     assert rows == {0.0, 1.0}
 
 
-def test_walls_stop_and_ends_pay_what_the_map_says() -> None:
-    env = make_env("GridWorld-v0", {"map": "S#./7T."}, drawn=True)
+def test_walls_block_and_terminal_cells_give_the_rewards_of_the_map() -> None:
+    env = make_env("GridWorld-v0", {"map": "S#./7T."}, rendered=True)
     env.reset(seed=1)
 
     (row, column), reward, over, *_ = env.step(1)
@@ -194,53 +200,53 @@ def test_walls_stop_and_ends_pay_what_the_map_says() -> None:
     assert (reward, over) == (7.0, True)
 
 
-def test_the_same_problem_is_the_same_bandit() -> None:
+def test_the_same_problem_number_gives_the_same_bandit() -> None:
     rewards = []
     for problem in (1, 1, 2):
-        env = make_env("GaussianBandit-v0", {"problem": problem, "noise": 0.0}, drawn=True)
+        env = make_env("GaussianBandit-v0", {"problem": problem, "noise": 0.0}, rendered=True)
         env.reset(seed=1)
         rewards.append([float(env.step(arm)[1]) for arm in range(10)])
 
     assert rewards[0] == rewards[1] != rewards[2]
 
 
-async def describe(painter: LocalWorker, env_id: str, **env_kwargs: Any) -> Received:
-    painter.send(messages.encode(commands.Describe(env_id=env_id, env_kwargs=env_kwargs)))
-    return await painter.receive()
+async def describe(worker: LocalWorker, env_id: str, **env_kwargs: Any) -> Received:
+    worker.send(messages.encode(commands.Describe(env_id=env_id, env_kwargs=env_kwargs)))
+    return await worker.receive()
 
 
 @pytest.mark.slow
-async def test_any_installed_environment_is_described(painter: LocalWorker) -> None:
-    said = await describe(painter, "CartPole-v0")
+async def test_any_installed_environment_is_described(worker: LocalWorker) -> None:
+    message = await describe(worker, "CartPole-v0")
 
-    assert isinstance(said, messages.Described)
-    assert (said.action_kind, said.n_actions) == ("discrete", 2)
-    assert (said.observation_kind, said.observation_shape) == ("box", (4,))
-    assert said.observed[1] == messages.Component(name="component 2", low=None, high=None)
-    assert said.max_episode_steps == 200
-    assert said.reward_threshold == 195.0
-    assert said.renders
+    assert isinstance(message, messages.Described)
+    assert (message.action_kind, message.n_actions) == ("discrete", 2)
+    assert (message.observation_kind, message.observation_shape) == ("box", (4,))
+    assert message.observed[1] == messages.Component(name="component 2", low=None, high=None)
+    assert message.max_episode_steps == 200
+    assert message.reward_threshold == 195.0
+    assert message.renders
 
 
 @pytest.mark.slow
-async def test_an_environment_of_a_family_is_described_as_its_agent_sees_it(
-    painter: LocalWorker,
+async def test_an_environment_is_described_after_its_familys_preprocessing(
+    worker: LocalWorker,
 ) -> None:
-    said = await describe(painter, "ALE/Tetris-v5")
+    message = await describe(worker, "ALE/Tetris-v5")
 
-    assert isinstance(said, messages.Described)
-    assert (said.observation_kind, said.observation_shape) == ("image", (84, 84, 1))
-    assert said.frame_stack == 4
-    assert said.max_episode_steps == 27_000
+    assert isinstance(message, messages.Described)
+    assert (message.observation_kind, message.observation_shape) == ("image", (84, 84, 1))
+    assert message.frame_stack == 4
+    assert message.max_episode_steps == 27_000
 
 
 @pytest.mark.slow
-async def test_a_module_may_be_named_and_options_are_passed_on(painter: LocalWorker) -> None:
-    said = await describe(painter, "minigrid:MiniGrid-Empty-5x5-v0", agent_view_size=5)
+async def test_ids_may_name_a_module_and_arguments_are_passed_on(worker: LocalWorker) -> None:
+    message = await describe(worker, "minigrid:MiniGrid-Empty-5x5-v0", agent_view_size=5)
 
-    assert isinstance(said, messages.Described)
-    assert said.observation_shape == (75,)
-    assert said.max_episode_steps == 100
+    assert isinstance(message, messages.Described)
+    assert message.observation_shape == (75,)
+    assert message.max_episode_steps == 100
 
 
 @pytest.mark.slow
@@ -255,21 +261,21 @@ async def test_a_module_may_be_named_and_options_are_passed_on(painter: LocalWor
         ("GymV26Environment-v0", True, ""),
     ],
 )
-async def test_what_can_not_be_made_is_told_with_the_reason(
-    painter: LocalWorker, env_id: str, *, is_known: bool, words: str
+async def test_an_environment_that_cannot_be_created_is_reported_with_the_reason(
+    worker: LocalWorker, env_id: str, *, is_known: bool, words: str
 ) -> None:
-    said = await describe(painter, env_id)
+    message = await describe(worker, env_id)
 
-    assert isinstance(said, messages.NotDescribed), said
-    assert said.is_known == is_known
-    assert words in said.why
+    assert isinstance(message, messages.NotDescribed), message
+    assert message.is_known == is_known
+    assert words in message.why
 
 
-class _Odd(gym.Env[Any, Any]):
-    """An environment with one odd thing about it."""
+class _Custom(gym.Env[Any, Any]):
+    """An environment with given spaces."""
 
-    def __init__(self, seen: spaces.Space[Any], actions: spaces.Space[Any]) -> None:
-        self.observation_space, self.action_space = seen, actions
+    def __init__(self, observations: spaces.Space[Any], actions: spaces.Space[Any]) -> None:
+        self.observation_space, self.action_space = observations, actions
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -287,35 +293,35 @@ _TWO = spaces.Discrete(2)
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("seen", "actions", "words"),
+    ("observations", "actions", "words"),
     [
-        (_BOX, spaces.Dict({"a": _TWO}), "actions of the kind Dict"),
-        (_BOX, spaces.Tuple((_TWO, _TWO)), "actions of the kind Tuple"),
-        (_BOX, spaces.Discrete(3, start=1), "counted from 1"),
-        (spaces.Text(5), _TWO, "observations of the kind Text"),
-        (spaces.Dict({"a": _BOX, "b": spaces.Text(5)}), _TWO, "observations of the kind Text"),
-        (spaces.Tuple((_BOX, spaces.Sequence(_BOX))), _TWO, "observations of the kind Tuple"),
-        (spaces.Sequence(_BOX), _TWO, "observations of the kind Sequence"),
+        (_BOX, spaces.Dict({"a": _TWO}), "supports Dict actions"),
+        (_BOX, spaces.Tuple((_TWO, _TWO)), "supports Tuple actions"),
+        (_BOX, spaces.Discrete(3, start=1), "starts at 1"),
+        (spaces.Text(5), _TWO, "supports Text observations"),
+        (spaces.Dict({"a": _BOX, "b": spaces.Text(5)}), _TWO, "supports Text observations"),
+        (spaces.Tuple((_BOX, spaces.Sequence(_BOX))), _TWO, "supports Tuple observations"),
+        (spaces.Sequence(_BOX), _TWO, "supports Sequence observations"),
     ],
 )
-def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
-    seen: spaces.Space[Any], actions: spaces.Space[Any], words: str
+def test_spaces_that_no_algorithm_supports_are_rejected_with_a_reason(
+    observations: spaces.Space[Any], actions: spaces.Space[Any], words: str
 ) -> None:
     from app.worker.envs.describe import describe
 
-    gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, actions))
+    gym.register("Odd-v0", entry_point=lambda **_: _Custom(observations, actions))
 
-    said = describe(commands.Describe(env_id="Odd-v0"))
+    message = describe(commands.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
-    assert isinstance(said, messages.NotDescribed)
-    assert words in said.why
-    assert said.why.endswith(".")
+    assert isinstance(message, messages.NotDescribed)
+    assert words in message.why
+    assert message.why.endswith(".")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("seen", "kind", "shape"),
+    ("observations", "kind", "shape"),
     [
         (spaces.Tuple((_BOX, _TWO)), "box", (4,)),
         (spaces.Dict({"a": _BOX, "b": _TWO}), "dict", (4,)),
@@ -324,15 +330,15 @@ def test_what_no_algorithm_can_take_is_refused_with_a_sentence(
         (spaces.MultiDiscrete([2, 3]), "multi_discrete", (2,)),
     ],
 )
-def test_what_can_be_made_one_list_of_numbers_is(
-    seen: spaces.Space[Any], kind: str, shape: tuple[int, ...]
+def test_nested_observations_are_flattened(
+    observations: spaces.Space[Any], kind: str, shape: tuple[int, ...]
 ) -> None:
     from app.worker.envs.describe import describe
 
-    gym.register("Odd-v0", entry_point=lambda **_: _Odd(seen, _TWO))
+    gym.register("Odd-v0", entry_point=lambda **_: _Custom(observations, _TWO))
 
-    said = describe(commands.Describe(env_id="Odd-v0"))
+    message = describe(commands.Describe(env_id="Odd-v0"))
 
     gym.registry.pop("Odd-v0")
-    assert isinstance(said, messages.Described), said
-    assert (said.observation_kind, said.observation_shape) == (kind, shape)
+    assert isinstance(message, messages.Described), message
+    assert (message.observation_kind, message.observation_shape) == (kind, shape)

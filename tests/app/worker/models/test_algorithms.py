@@ -1,4 +1,4 @@
-"""Every algorithm really trains, reports, is shown, and goes on after a stop."""
+"""Every algorithm trains and reports; policies can be viewed and evaluated, and runs resumed."""
 
 import asyncio
 import io
@@ -9,11 +9,13 @@ import pytest
 import sb3_contrib
 import stable_baselines3
 
-from app.catalog.algorithms.catalogue import CATALOGUE
+from app.catalog.algorithms.catalogue import ALGORITHMS
 from app.catalog.environments.spec import ActionKind
 from app.protocol import commands, messages
-from app.run_config.config import RunConfig, RunRequest
-from app.workers.local_worker import HandedOut, LocalWorker, Piece, Received, Shown
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
+from app.workers.local_worker import LocalWorker
+from app.workers.worker import PackedPolicy, Piece, Received, RenderedFrame
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +36,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 def job(algorithm: str, total_timesteps: int, *, resume: bool = False) -> commands.Train:
-    kinds = CATALOGUE[algorithm].action_kinds
+    kinds = ALGORITHMS[algorithm].action_kinds
     request = RunRequest(
         env_id="CartPole-v1" if ActionKind.DISCRETE in kinds else "Pendulum-v1",
         algorithm=algorithm,
@@ -51,16 +53,20 @@ async def start() -> LocalWorker:
     return worker
 
 
-async def hear_to_the_end(worker: LocalWorker) -> list[Received]:
-    heard: list[Received] = []
-    while not isinstance(heard[-1] if heard else None, messages.Finished | messages.Failed):
-        heard.append(await worker.receive())
+async def receive_all(worker: LocalWorker) -> list[Received]:
+    received: list[Received] = []
+    while not isinstance(received[-1] if received else None, messages.Finished | messages.Failed):
+        received.append(await worker.receive())
     await worker.wait()
-    return heard
+    return received
 
 
-def file_of(heard: list[Received], name: str) -> bytes:
-    pieces = [said for said in heard if isinstance(said, Piece) and said.header.name == name]
+def file_of(received: list[Received], name: str) -> bytes:
+    pieces = [
+        message
+        for message in received
+        if isinstance(message, Piece) and message.header.name == name
+    ]
     return b"".join(piece.content for piece in pieces)
 
 
@@ -69,16 +75,16 @@ def load(algorithm: str, content: bytes) -> Any:
     return getattr(library, algorithm).load(io.BytesIO(content))
 
 
-@pytest.mark.parametrize("algorithm", CATALOGUE)
-async def test_an_algorithm_trains_and_reports(algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+async def test_every_algorithm_trains_and_reports(algorithm: str) -> None:
     worker = await start()
     worker.send(messages.encode(job(algorithm, 700)))
 
-    heard = await hear_to_the_end(worker)
+    received = await receive_all(worker)
 
-    assert heard[-1] == messages.Finished(reason="budget"), heard[-1]
-    assert load(algorithm, file_of(heard, "model.zip")).num_timesteps >= 700
-    measured = [said.lines for said in heard if isinstance(said, messages.Measured)]
+    assert received[-1] == messages.Finished(reason="budget"), received[-1]
+    assert load(algorithm, file_of(received, "model.zip")).num_timesteps >= 700
+    measured = [message.lines for message in received if isinstance(message, messages.Measured)]
     lines = [line.flat() for batch in measured for line in batch]
     assert any("learning_rate" in line for line in lines)
     assert algorithm == "ARS" or any("loss" in line and "grad_norm" in line for line in lines)
@@ -86,29 +92,29 @@ async def test_an_algorithm_trains_and_reports(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["RecurrentPPO", "MaskablePPO", "SAC"])
-async def test_a_policy_is_shown_and_judged_and_its_run_goes_on(algorithm: str) -> None:
-    worker, viewer, judge, again = await asyncio.gather(start(), start(), start(), start())
-    order = job(algorithm, 700)
-    worker.send(messages.encode(order) + messages.encode(commands.Watch(on=True)))
-    heard = await hear_to_the_end(worker)
-    weights = next(said for said in heard if isinstance(said, HandedOut))
+async def test_a_policy_is_viewed_and_evaluated_and_its_run_resumes(algorithm: str) -> None:
+    worker, viewer, evaluator, resumed = await asyncio.gather(start(), start(), start(), start())
+    run_job = job(algorithm, 700)
+    worker.send(messages.encode(run_job) + messages.encode(commands.Watch(on=True)))
+    received = await receive_all(worker)
+    weights = next(message for message in received if isinstance(message, PackedPolicy))
 
-    viewer.send(messages.encode(commands.View(setup=order.setup, fps=15)) + weights.frame)
-    judge.send(messages.encode(commands.Evaluate(setup=order.setup, episodes=2, seed=1)))
-    judge.send(weights.frame)
-    again.send(messages.encode(job(algorithm, 1_000, resume=True)))
-    await again.send_file("checkpoint.zip", file_of(heard, "checkpoint.zip"))
-    shown, judged, went_on = await asyncio.gather(
-        viewer.receive(), judge.receive(), hear_to_the_end(again)
+    viewer.send(messages.encode(commands.View(setup=run_job.setup, fps=15)) + weights.frame)
+    evaluator.send(messages.encode(commands.Evaluate(setup=run_job.setup, episodes=2, seed=1)))
+    evaluator.send(weights.frame)
+    resumed.send(messages.encode(job(algorithm, 1_000, resume=True)))
+    await resumed.send_file("checkpoint.zip", file_of(received, "checkpoint.zip"))
+    frame, evaluated, resumed_messages = await asyncio.gather(
+        viewer.receive(), evaluator.receive(), receive_all(resumed)
     )
-    for helper in (viewer, judge):
-        helper.kill()
-        await helper.wait()
+    for side_worker in (viewer, evaluator):
+        side_worker.kill()
+        await side_worker.wait()
 
-    assert isinstance(shown, Shown)
-    assert isinstance(judged, messages.Evaluated)
-    assert len(judged.returns) == 2
-    assert went_on[-1] == messages.Finished(reason="budget"), went_on[-1]
-    started = next(said for said in went_on if isinstance(said, messages.Started))
+    assert isinstance(frame, RenderedFrame)
+    assert isinstance(evaluated, messages.Evaluated)
+    assert len(evaluated.returns) == 2
+    assert resumed_messages[-1] == messages.Finished(reason="budget"), resumed_messages[-1]
+    started = next(message for message in resumed_messages if isinstance(message, messages.Started))
     assert started.timesteps >= 700
-    assert load(algorithm, file_of(went_on, "model.zip")).num_timesteps >= 1_000
+    assert load(algorithm, file_of(resumed_messages, "model.zip")).num_timesteps >= 1_000

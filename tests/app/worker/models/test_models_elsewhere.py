@@ -1,4 +1,4 @@
-"""Saved models are Stable-Baselines3's own: it reads them where this program is not."""
+"""Saved models are plain Stable-Baselines3 files, which can be read without this program."""
 
 import json
 import subprocess
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from app.worker.models.models import save_model
-from tests.app.worker.fast.test_fast_parity import ACTIONS, SEEN, twins
+from tests.app.worker.fast.engines import both_engines
 from tests.app.worker.training.test_changes import model_of
 
 pytestmark = pytest.mark.slow
 
-# One interpreter for both: to import torch takes seconds.
-READS_BOTH = """
+# One process for both models: importing torch takes seconds.
+SCRIPT = """
 import json, sys
 import numpy as np
 from stable_baselines3 import PPO
@@ -31,22 +31,22 @@ print(json.dumps({
 """
 
 
-def test_fast_models_and_schedules_are_read_where_this_program_is_not(tmp_path: Path) -> None:
-    _, fast = twins("PPO", SEEN, ACTIONS["box"], batch_size=32)
-    fast.after_gradient_step = lambda length: None
-    del fast.nobody
+def test_fast_models_and_schedules_can_be_read_without_this_program(tmp_path: Path) -> None:
+    _, fast = both_engines("PPO", actions="box", batch_size=32)
+    fast.after_gradient_step = lambda norm: None
+    del fast.callback
     fast.learn(256)
     fast.save(tmp_path / "fast.zip")
     changing = model_of(
         "PPO", learning_rate="1e-3 -> 0", clip_range="0: 0.2, 1: 0.1", layer_norm=True
     )
     (tmp_path / "changing.zip").write_bytes(save_model(changing))
-    seen = np.array([[0.3, -0.5, 0.8]], np.float32)
+    observation = np.array([[0.3, -0.5, 0.8]], np.float32)
 
-    done = subprocess.run(
+    process = subprocess.run(
         [
-            *(sys.executable, "-I", "-W", "error::UserWarning", "-c", READS_BOTH),
-            *("fast.zip", "changing.zip", json.dumps(seen.tolist())),
+            *(sys.executable, "-I", "-W", "error::UserWarning", "-c", SCRIPT),
+            *("fast.zip", "changing.zip", json.dumps(observation.tolist())),
         ],
         cwd=tmp_path,
         capture_output=True,
@@ -54,10 +54,10 @@ def test_fast_models_and_schedules_are_read_where_this_program_is_not(tmp_path: 
         check=False,
     )
 
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    expected, _ = fast.predict(seen, deterministic=True)
-    np.testing.assert_allclose(found["action"], expected, rtol=1e-6)
-    assert found["rate"] == pytest.approx(0.0005)
-    assert found["clip"] == pytest.approx(0.15)
-    assert (found["ours"], found["knows the program"]) == ([], False)
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    expected, _ = fast.predict(observation, deterministic=True)
+    np.testing.assert_allclose(result["action"], expected, rtol=1e-6)
+    assert result["rate"] == pytest.approx(0.0005)
+    assert result["clip"] == pytest.approx(0.15)
+    assert (result["ours"], result["knows the program"]) == ([], False)

@@ -1,7 +1,7 @@
-"""The attack table: what hostile code tries, once without a lock and once inside a worker.
+"""The attack table: hostile code that runs once without a sandbox and once inside a worker.
 
-Each attack is the body of `attack(aims)`: it returns something if it got through, and raises if it
-was stopped. `aims` names the lab's files, process and sockets.
+Each attack is the body of `attack(aims)`: it returns a value if it succeeds, and raises if it is
+stopped. `aims` has the lab's files, process and sockets.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ LANDLOCK = "Landlock"
 SECCOMP = "seccomp"
 BOTH = "Landlock and seccomp"
 LIMITS = "limits"
-CLEAN = "an environment built from nothing"
+CLEAN = "an empty environment"
 
 HARMS = "would harm this machine"
 NEEDS = "needs what this machine may not have"
-POINTLESS = "has no meaning without the lock"
+POINTLESS = "has no meaning without the sandbox"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +25,16 @@ class Attack:
     title: str
     code: str
     by: str
-    """Which layer stops it."""
+    """The layer that stops it."""
     not_run: str | None = None
-    """Why it isn't tried without the lock."""
+    """Why it isn't run without the sandbox."""
     kills: bool = False
-    """Whether the lock ends the worker for it."""
+    """Whether the sandbox kills the worker for it."""
     architecture: str | None = None
 
 
 def _call(number: str, *arguments: object) -> str:
-    """A raw system call, by the name that app.worker.sandbox.syscalls knows or by its number."""
+    """Return code for a system call, by its name in app.worker.sandbox.syscalls or its number."""
     joined = "".join(f", {argument}" for argument in arguments)
     return f"return call({number}{joined})"
 
@@ -93,7 +93,7 @@ _FILES = _rows(
         "secret_file": ("read the server's secret", "return open(aims['secret']).read(3)"),
         "project": ("read the program's own source", "return open(aims['project']).read(3)"),
         "create": (
-            "create a file beside the database",
+            "create a file next to the database",
             "open(aims['runs'] + '/new', 'x').close()\nreturn True",
         ),
         "create_tmp": (
@@ -144,7 +144,7 @@ _FILES = _rows(
             "import os\nreturn os.listdir(f\"/proc/{aims['lab']}/fd\")",
         ),
         "own_descriptors": (
-            "open the own descriptors anew",
+            "reopen the worker's own descriptors",
             "import os\nreturn os.listdir('/proc/self/fd')",
         ),
         "terminal": ("open the terminal", "import os\nreturn os.listdir('/dev')"),
@@ -163,10 +163,13 @@ _CHANGES = _rows(
             "import os\nos.close(os.open(aims['victim'], os.O_RDONLY | os.O_TRUNC))\nreturn True",
         ),
         "chmod": (
-            "let everybody read the database",
+            "make the database readable for everyone",
             "import os\nos.chmod(aims['database'], 0o644)\nreturn True",
         ),
-        "chown": ("give a file away", "import os\nos.chown(aims['victim'], -1, -1)\nreturn True"),
+        "chown": (
+            "change the owner of a file",
+            ("import os\nos.chown(aims['victim'], -1, -1)\nreturn True"),
+        ),
         "utime": (
             "change when a file was written",
             "import os\nos.utime(aims['victim'], (0, 0))\nreturn True",
@@ -181,7 +184,7 @@ _CHANGES = _rows(
             "import os\nos.unlink(aims['other'] + '/gone')\nreturn True",
         ),
         "symlink": (
-            "leave a link that the server would follow",
+            "create a link that the server would follow",
             "import os\nos.symlink(aims['database'], aims['runs'] + '/video.mp4')\nreturn True",
         ),
         "link": (
@@ -189,20 +192,20 @@ _CHANGES = _rows(
             "import os\nos.link(aims['database'], aims['runs'] + '/frame.jpg')\nreturn True",
         ),
         "fifo": (
-            "leave a pipe on which the server would hang",
+            "create a pipe on which the server would hang",
             "import os\nos.mkfifo(aims['runs'] + '/model.zip')\nreturn True",
         ),
         "inotify": (
-            "watch what others do with files",
+            "watch file system events",
             "import ctypes\nassert ctypes.CDLL(None).inotify_init() >= 0\nreturn True",
         ),
         "openat2": (
-            "open by a call whose flags hide from the filter",
+            "open by a call whose flags the filter can't read",
             "import struct\n"
             + _call("437", -100, "b'/etc/passwd'", "struct.pack('=QQQ', 0, 0, 0)", 24),
         ),
         "handle": (
-            "open files by handle, past all folders",
+            "open files by handle, bypassing paths",
             "import ctypes\nbuffer = ctypes.create_string_buffer(136)\nbuffer[0] = 128\n"
             "mount = ctypes.c_int()\n"
             "libc = ctypes.CDLL(None)\n"
@@ -222,12 +225,12 @@ _NETWORK = _rows(
             "return True",
         ),
         "listen": (
-            "listen for others",
+            "listen for connections",
             "import socket\nwith socket.socket() as s:\n    s.bind(('127.0.0.1', 0))\n"
             "    s.listen()\nreturn True",
         ),
         "udp": (
-            "send by UDP, as names are looked up",
+            "send by UDP, as for a DNS query",
             "import socket\nwith socket.socket(type=socket.SOCK_DGRAM) as s:\n"
             "    return s.sendto(b'x', ('127.0.0.1', aims['port']))",
         ),
@@ -246,22 +249,22 @@ _NETWORK = _rows(
             "    s.connect('\\0' + aims['abstract'])\nreturn True",
         ),
         "datagram_pair": (
-            "send to a socket file through a pair of one's own",
+            "send to a socket file through a socket pair",
             "import socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
             "return a.sendto(b'x', aims['datagram'])",
         ),
         "netlink": (
-            "talk to the kernel's network tables",
+            "open a netlink socket",
             "import socket\nsocket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()\n"
             "return True",
         ),
         "api": (
-            "ask the lab's own API",
+            "call the lab's API",
             "import http.client\nlab = http.client.HTTPConnection('127.0.0.1', aims['port'])\n"
             "lab.request('DELETE', '/api/runs/other')\nlab.close()\nreturn True",
         ),
         "io_uring": (
-            "open a ring past the filter (io_uring)",
+            "bypass the filter with io_uring",
             "import ctypes, os\nring = call(425, 8, ctypes.create_string_buffer(120))\n"
             "os.close(ring)\nreturn True",
         ),
@@ -273,7 +276,7 @@ try:
     pid = os.fork()
 except PermissionError:
     pid = None"""
-"""Without a lock, a child changes in place of those who attack next; inside there is none."""
+"""Without a sandbox a child process is changed, to protect later attacks; inside it can't fork."""
 
 _PROCESSES = _rows(
     SECCOMP,
@@ -297,12 +300,12 @@ _PROCESSES = _rows(
             "return True",
         ),
         "multiprocessing": (
-            "start a process of Python's",
+            "start a process with multiprocessing",
             "import multiprocessing\np = multiprocessing.get_context('fork').Process(target=len,"
             " args=('',))\np.start()\np.join()\nreturn True",
         ),
         "clone_namespace": (
-            "clone into a namespace of one's own",
+            "clone into a new namespace",
             "import os\npid = call(CLONE, 0x10000000 | 17, 0, 0, 0, 0)\n"
             "if pid == 0:\n    os._exit(0)\nos.waitpid(pid, 0)\nreturn True",
         ),
@@ -350,7 +353,7 @@ _PROCESSES = _rows(
             "import os\nos.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\nreturn True",
         ),
         "session": (
-            "leave the group that is killed",
+            "leave the process group that is killed",
             _IN_A_CHILD
             + "\nif not pid:\n    os.setsid()\n    os._exit(0)\n"
             + "assert os.waitpid(pid, 0)[1] == 0\nreturn True",
@@ -382,15 +385,15 @@ _PROCESSES = _rows(
             "import ctypes\nassert ctypes.CDLL(None).prctl(36, 0, 0, 0, 0) == 0\nreturn True",
         ),
         "landlock_again": (
-            "ask Landlock for rules of one's own",
+            "add Landlock rules",
             "return call(444, None, 0, 1) > 0",
         ),
         "memfd": (
-            "keep memory in a file that no limit counts",
+            "allocate memory in a file, outside of the limit",
             "import os\nos.close(os.memfd_create('x'))\nreturn True",
         ),
         "shared_pages": (
-            "keep memory in shared pages that no limit counts",
+            "allocate memory in shared pages, outside of the limit",
             "import mmap\nmmap.mmap(-1, 1 << 20).close()\nreturn True",
         ),
     },
@@ -430,7 +433,7 @@ _LATER = (
                 "kept = []\nwhile True:\n    kept.append(bytearray(64 << 20))",
             ),
             "limits_raised": (
-                "raise the own limits again",
+                "raise the worker's own limits",
                 "import resource\nresource.setrlimit(resource.RLIMIT_DATA, (1 << 45, 1 << 45))",
             ),
             "files": (
@@ -450,7 +453,7 @@ _ENVIRONMENT = _rows(
             "import os\nreturn os.environ['LAB_SECRET']",
         ),
         "stack": (
-            "read secrets that stayed on the stack",
+            "read secrets left on the stack",
             "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.getauxval.restype = ctypes.c_ulong\n"
             "top = libc.getauxval(31)\nfound = ctypes.string_at(top - 3000, 3000)\n"
             "assert b'LAB_SECRET=' in found\nreturn True",
@@ -511,7 +514,7 @@ _KILLED = (
         {
             "bpf": ("load a program into the kernel", "return call(BPF, 0, None, 0)"),
             "perf": ("watch other processes' counters", "return call(PERF, None, 0, 0, -1, 0)"),
-            "userfault": ("handle page faults oneself", "return call(USERFAULT, 0)"),
+            "userfault": ("handle page faults (userfaultfd)", "return call(USERFAULT, 0)"),
         },
         kills=True,
         not_run=NEEDS,
@@ -520,13 +523,13 @@ _KILLED = (
         SECCOMP,
         {
             "int80": (
-                "make calls in the numbers of 32 bits (int 0x80)",
+                "use the 32-bit call numbers (int 0x80)",
                 "import ctypes, mmap\nm = mmap.mmap(-1, 4096, flags=0x22, prot=7)\n"
                 "m.write(bytes.fromhex('b814000000cd80c3'))\n"
                 "at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
                 "return ctypes.CFUNCTYPE(ctypes.c_int)(at)()",
             ),
-            "x32": ("make calls in the numbers of x32", "return call(0x40000000 + 41, 2, 1, 0)"),
+            "x32": ("use the call numbers of x32", "return call(0x40000000 + 41, 2, 1, 0)"),
         },
         kills=True,
         not_run=NEEDS,
@@ -535,19 +538,19 @@ _KILLED = (
 )
 
 TOGETHER = (*_FILES, *_CHANGES, *_NETWORK, *_PROCESSES, *_LATER, *_ENVIRONMENT)
-"""What one worker survives one after the other."""
+"""Attacks that a worker survives, run in sequence in one worker."""
 
 ALONE = _KILLED
-"""What ends the worker."""
+"""Attacks that end the worker."""
 
 REMAINING = _rows(
-    "nothing: see what remains",
+    "nothing: see remaining risks",
     {
         "stat": (
-            "ask how large a file is whose name is known",
+            "read the size of a file whose name is known",
             "import os\nreturn os.stat(aims['database']).st_size",
         ),
         "time": ("measure time, for side channels", "import time\nreturn time.perf_counter_ns()"),
     },
 )
-"""What the lock doesn't stop, and docs/security.md says so."""
+"""Attacks that the sandbox doesn't stop, as documented in docs/security.md."""

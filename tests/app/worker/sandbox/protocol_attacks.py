@@ -1,4 +1,4 @@
-"""Attacks on who listens: what hostile code sends, and how much of it."""
+"""Attacks on the reader of messages: what hostile code sends, and how much of it."""
 
 from dataclasses import dataclass
 
@@ -10,25 +10,25 @@ def send(tag, content):
     while frame:
         frame = frame[os.write(3, frame):]
 """
-"""Descriptor 3 is the way out; a person's code can find it, so it may say anything."""
+"""Descriptor 3 is the worker's output; a user's code can find it and send anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolAttack:
-    """One row of the table: what is sent, and what the lab says to it."""
+    """One row of the table: the sent message, and the lab's reaction."""
 
     name: str
     title: str
     code: str
     says: str = ""
-    """Part of why the lab ends the worker."""
+    """A part of the reason why the lab ends the worker."""
     by: str = "the protocol"
-    without: str = "(not run: there is nobody to send it to)"
+    without: str = "(not run: there is no receiver)"
     inside: str = "ends the worker"
 
     @property
     def source(self) -> str:
-        """The file that a person would send."""
+        """The environment file of the attack."""
         return f"{_FRAME}\n{self.code}\ntime.sleep(60)\n"
 
 
@@ -62,7 +62,7 @@ BREACHES = (
         says="a frame of 0 bytes",
     ),
     ProtocolAttack(
-        name="tag", title="send what nobody knows", code="send(b'?', b'x')", says="unknown tag"
+        name="tag", title="send an unknown tag", code="send(b'?', b'x')", says="unknown tag"
     ),
     ProtocolAttack(
         name="nested",
@@ -78,20 +78,20 @@ BREACHES = (
     ),
     ProtocolAttack(
         name="infinite",
-        title="tell of numbers beyond all bounds",
+        title="report numbers out of range",
         code='send(b\'J\', b\'{"t":"progressed","timesteps":1,"vec_steps":1,"updates":1,'
         '"episodes":1,"elapsed_s":1e999,"fps":1.0}\')',
         says="out of range",
     ),
     ProtocolAttack(
         name="nan",
-        title="tell of NaN",
+        title="report NaN",
         code='send(b\'J\', b\'{"t":"played","episodes":1,"returned":NaN,"length":1}\')',
         says="malformed",
     ),
     ProtocolAttack(
         name="field",
-        title="slip a field in that nobody reads",
+        title="add an unknown field",
         code='send(b\'J\', b\'{"t":"alive","is_admin":true}\')',
         says="unknown field",
     ),
@@ -108,20 +108,20 @@ BREACHES = (
         says="shorter than its header",
     ),
 )
-"""What ends a worker as soon as it is heard."""
+"""Messages that end a worker as soon as they are received."""
 
 FLOODS = (
     ProtocolAttack(
         name="messages",
         title="flood the lab with messages",
         code="while True:\n    send(b'J', b'{\"t\":\"alive\"}')",
-        by="reading no faster than honest workers write",
+        by="limiting the read rate",
         inside="waits",
         without="(not run: would harm this machine)",
     ),
     ProtocolAttack(
         name="prints",
-        title="print 20 MB past Python",
+        title="print 20 MB, bypassing Python",
         code="for _ in range(20):\n    os.write(2, b'x' * (1 << 20))\n"
         "send(b'J', b'{\"t\":\"alive\"}')",
         by="keeping the last 64 KiB",
@@ -130,7 +130,7 @@ FLOODS = (
     ),
     ProtocolAttack(
         name="endless prints",
-        title="stop the watchdog, then print past Python without end",
+        title="stop the watchdog, then print endlessly, bypassing Python",
         code="import faulthandler, signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\n"
         "faulthandler.cancel_dump_traceback_later()\nwhile True:\n    os.write(2, b'x' * 999_999)",
         by="a limit on what is printed",
@@ -139,15 +139,15 @@ FLOODS = (
     ),
     ProtocolAttack(
         name="loris",
-        title="announce a message and fall silent",
+        title="announce a message and send nothing",
         code="os.write(3, struct.pack('!I', 1000))",
         by="a limit on silence",
         inside="ends the worker",
-        without="(not run: there is nobody to send it to)",
+        without="(not run: there is no receiver)",
     ),
     ProtocolAttack(
         name="spin",
-        title="block all signals and loop for ever",
+        title="block all signals and loop forever",
         code="import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n"
         "send(b'J', b'{\"t\":\"alive\"}')\nwhile True:\n    pass",
         by="SIGKILL to its process group",
@@ -156,7 +156,7 @@ FLOODS = (
     ),
     ProtocolAttack(
         name="threads",
-        title="start threads without end",
+        title="start threads endlessly",
         code="threading.stack_size(64 << 10)\nwhile True:\n"
         "    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
         by="counting them",
@@ -168,15 +168,15 @@ FLOODS = (
 OTHERS = (
     ProtocolAttack(
         name="old_thread",
-        title="run on a thread that is older than the lock",
+        title="run on a thread that is older than the sandbox",
         code="",
         by="locking before anything is imported",
-        without="works, where threads come first",
+        without="works, if the thread is started first",
         inside="refused",
     ),
     ProtocolAttack(
         name="openmp",
-        title="run on a thread of torch's",
+        title="run on one of torch's threads",
         code="",
         by="locking before anything is imported",
         without="works",

@@ -1,4 +1,4 @@
-"""Writes the attack table into the documentation: `python -m tests.app.worker.sandbox.table`."""
+"""Write the attack table of the documentation: `python -m tests.app.worker.sandbox.table`."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from tests.app.worker.sandbox.protocol_attacks import PROTOCOL
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "attacks.md"
 
-_BEGINNING = """# What was tried against the sandbox
+_BEGINNING = """# Attacks on the sandbox
 
-*Each row is code that a locked worker was given as a person's environment file, in \
+*Each row is code that a sandboxed worker ran as a custom environment, from \
 `tests/app/worker/sandbox/`. `python -m tests.app.worker.sandbox.table` writes this page from \
-the attacks there, and a test compares.*
+the attacks there, and a test compares the two.*
 
-"Without" says what the same code does in a plain process: *works*, or why it isn't run there. \
-All tests run as whoever runs them, and by root once more as an ordinary user.
+"Without" is the result of the same code in a plain process: *works*, or why it isn't run there. \
+All tests run as the current user, and if that is root, once more as an ordinary user.
 
 | attack | without | inside | stopped by |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""The attack table: as whoever runs the tests, and where that is root as `nobody`, too."""
+"""The attack table: as the current user, and if that is root, also as `nobody`."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 from app.worker.sandbox import kernel
 from app.workers.sandbox_check import check_sandbox
-from tests.app.worker.sandbox import arena, ordinary
+from tests.app.worker.sandbox import attack_runner, unprivileged
 from tests.app.worker.sandbox.attacks import ALONE, REMAINING, TOGETHER, Attack
 from tests.app.worker.sandbox.table import DOCUMENT, rendered
 
@@ -19,17 +19,19 @@ pytestmark = [
     ),
 ]
 
-HERE = [row for row in ALONE if row.architecture in (None, kernel.ARCHITECTURE)]
+FATAL_ON_THIS_ARCHITECTURE = [
+    row for row in ALONE if row.architecture in (None, kernel.ARCHITECTURE)
+]
 
-BLUNDERS = ("NameError", "TypeError", "SyntaxError", "ImportError", "AttributeError")
-"""How an attack ends that is wrong itself, which would prove nothing."""
+CODING_ERRORS = ("NameError", "TypeError", "SyntaxError", "ImportError", "AttributeError")
+"""Errors of attacks that are themselves broken, which would prove nothing."""
 
 
 @pytest.fixture(autouse=True)
-async def lock() -> None:
-    found = await check_sandbox()
-    if not any(layer.startswith("landlock") for layer in found.layers):
-        pytest.skip(f"NOTHING IS ATTACKED: this kernel has no Landlock, only {found.layers}")
+async def require_landlock() -> None:
+    sandbox = await check_sandbox()
+    if not any(layer.startswith("landlock") for layer in sandbox.layers):
+        pytest.skip(f"NOTHING IS ATTACKED: this kernel has no Landlock, only {sandbox.layers}")
 
 
 def names(rows: list[Attack] | tuple[Attack, ...]) -> set[str]:
@@ -42,71 +44,76 @@ def test_there_are_enough_attacks_and_none_twice() -> None:
     assert len(rows) == len(names(rows)) >= 60
 
 
-def test_without_a_lock_the_attacks_are_attacks(tmp_path: Path) -> None:
+def test_without_the_sandbox_all_attacks_succeed(tmp_path: Path) -> None:
     rows = [row for row in TOGETHER if row.not_run is None]
-    with arena.aims(tmp_path) as at:
-        found = arena.without_a_lock(rows, at)
+    with attack_runner.aims(tmp_path) as at:
+        outcomes = attack_runner.run_without_sandbox(rows, at)
 
-    failed = {name: found.get(name) for name in names(rows) if found.get(name, "-")[0] != "works"}
+    failed = {
+        name: outcomes.get(name) for name in names(rows) if outcomes.get(name, "-")[0] != "works"
+    }
     assert not failed
 
 
-@pytest.mark.parametrize("row", [row for row in HERE if row.not_run is None], ids=lambda r: r.name)
-def test_without_a_lock_what_ends_a_worker_is_an_attack(row: Attack, tmp_path: Path) -> None:
-    with arena.aims(tmp_path) as at:
-        found = arena.without_a_lock([row], at)
+@pytest.mark.parametrize(
+    "row", [row for row in FATAL_ON_THIS_ARCHITECTURE if row.not_run is None], ids=lambda r: r.name
+)
+def test_without_the_sandbox_attacks_that_end_a_worker_succeed(row: Attack, tmp_path: Path) -> None:
+    with attack_runner.aims(tmp_path) as at:
+        outcomes = attack_runner.run_without_sandbox([row], at)
 
-    assert found[row.name][0] == "works", found
+    assert outcomes[row.name][0] == "works", outcomes
 
 
-async def test_inside_a_worker_all_attacks_are_stopped(tmp_path: Path) -> None:
-    with arena.aims(tmp_path) as at:
-        before = arena.content(at)
-        found: arena.Outcomes = {}
-        for attacks in arena.portions(TOGETHER):
-            outcomes, ended = await arena.in_a_worker(attacks, at)
-            found |= outcomes
+async def test_inside_a_worker_all_attacks_fail(tmp_path: Path) -> None:
+    with attack_runner.aims(tmp_path) as at:
+        before = attack_runner.content(at)
+        outcomes: attack_runner.Outcomes = {}
+        for attacks in attack_runner.batches(TOGETHER):
+            new_outcomes, ended = await attack_runner.run_in_worker(attacks, at)
+            outcomes |= new_outcomes
             assert ended == "Failed"
-        after = arena.content(at)
+        after = attack_runner.content(at)
 
-    assert set(found) == names(TOGETHER)
-    assert {name: said for name, said in found.items() if said[0] != "stopped"} == {}
-    assert [said for _, said in found.values() if said.startswith(BLUNDERS)] == []
+    assert set(outcomes) == names(TOGETHER)
+    assert {name: output for name, output in outcomes.items() if output[0] != "stopped"} == {}
+    assert [output for _, output in outcomes.values() if output.startswith(CODING_ERRORS)] == []
     assert after == before
 
 
-@pytest.mark.parametrize("row", HERE, ids=lambda row: row.name)
-async def test_inside_a_worker_what_nothing_honest_does_ends_it(
-    row: Attack, tmp_path: Path
-) -> None:
-    with arena.aims(tmp_path) as at:
-        found, ended = await arena.in_a_worker([row], at)
+@pytest.mark.parametrize("row", FATAL_ON_THIS_ARCHITECTURE, ids=lambda row: row.name)
+async def test_hostile_system_calls_end_the_worker(row: Attack, tmp_path: Path) -> None:
+    with attack_runner.aims(tmp_path) as at:
+        outcomes, ended = await attack_runner.run_in_worker([row], at)
 
-    assert found[row.name][0] == "begins"
+    assert outcomes[row.name][0] == "begins"
     assert "the sandbox ended it" in ended
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="the other tests already run as an ordinary user")
-def test_an_ordinary_user_s_worker_stops_all_attacks_as_well(tmp_path: Path) -> None:
-    python = ordinary.python_of_the_system(tmp_path / "python")
+def test_all_attacks_fail_in_a_worker_of_an_unprivileged_user_as_well(tmp_path: Path) -> None:
+    python = unprivileged.copy_system_python(tmp_path / "python")
     if isinstance(python, str):
-        pytest.skip(f"NOT TRIED AS AN ORDINARY USER: {python}")
-    with ordinary.bystander() as lab, arena.aims(tmp_path / "lab", lab=lab) as at:
-        ordinary.open_to_everybody(tmp_path)
-        found: arena.Outcomes = {}
-        for attacks in arena.portions(TOGETHER):
-            found |= ordinary.attack(python, arena.source(attacks, at))
+        pytest.skip(f"NOT TESTED AS AN ORDINARY USER: {python}")
+    with (
+        unprivileged.other_process() as lab,
+        attack_runner.aims(tmp_path / "lab", lab=lab) as at,
+    ):
+        unprivileged.grant_all_permissions(tmp_path)
+        outcomes: attack_runner.Outcomes = {}
+        for attacks in attack_runner.batches(TOGETHER):
+            outcomes |= unprivileged.attack(python, attack_runner.source(attacks, at))
 
-    assert set(found) == names(TOGETHER)
-    assert {name: said for name, said in found.items() if said[0] != "stopped"} == {}
-    assert [said for _, said in found.values() if said.startswith(BLUNDERS)] == []
+    assert set(outcomes) == names(TOGETHER)
+    assert {name: output for name, output in outcomes.items() if output[0] != "stopped"} == {}
+    assert [output for _, output in outcomes.values() if output.startswith(CODING_ERRORS)] == []
 
 
-async def test_what_remains_open_is_what_the_documentation_says(tmp_path: Path) -> None:
-    with arena.aims(tmp_path) as at:
-        found, _ = await arena.in_a_worker(REMAINING, at)
+async def test_the_documented_remaining_attacks_succeed(tmp_path: Path) -> None:
+    with attack_runner.aims(tmp_path) as at:
+        outcomes, _ = await attack_runner.run_in_worker(REMAINING, at)
 
-    assert {said for said, _ in found.values()} == {"works"}
+    assert {output for output, _ in outcomes.values()} == {"works"}
 
 
 def test_the_documentation_has_the_table() -> None:

@@ -1,4 +1,4 @@
-"""Whoever listens to a hostile worker stays unharmed."""
+"""A hostile worker can't harm the process that reads its messages."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ from app.core.tasks import Tasks
 from app.protocol import commands, messages
 from app.workers.errors import ProtocolError, WorkerGoneError
 from app.workers.local_worker import LocalWorker
-from tests.app.worker.sandbox import arena
+from tests.app.worker.sandbox import attack_runner
 from tests.app.worker.sandbox.protocol_attacks import BREACHES, FLOODS, ProtocolAttack
 
 pytestmark = [
@@ -33,20 +33,20 @@ FLOOD = {attack.name: attack.source for attack in FLOODS}
 
 @pytest.fixture
 async def worker() -> AsyncIterator[LocalWorker]:
-    worker = LocalWorker(memory_mb=arena.MEMORY_MB)
+    worker = LocalWorker(memory_mb=attack_runner.MEMORY_MB)
     yield worker
     worker.kill()
     await worker.wait()
 
 
 @pytest.mark.parametrize("attack", BREACHES, ids=lambda attack: attack.name)
-async def test_what_no_honest_worker_says_is_a_breach(
+async def test_an_invalid_message_is_a_protocol_error(
     attack: ProtocolAttack, worker: LocalWorker, tmp_path: Path
 ) -> None:
     canary = tmp_path / "canary"
 
     with pytest.raises(ProtocolError) as breach:
-        await arena.give_code(worker, attack.source.replace("{canary}", str(canary)))
+        await attack_runner.give_code(worker, attack.source.replace("{canary}", str(canary)))
 
     assert attack.says in str(breach.value)
     assert not canary.exists()
@@ -55,81 +55,81 @@ async def test_what_no_honest_worker_says_is_a_breach(
 def test_reading_a_pickle_would_run_it(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
 
-    class Evil:
+    class MaliciousPickle:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return eval, (f"open({str(canary)!r}, 'w').close()",)
 
-    pickle.loads(pickle.dumps(Evil()))
+    pickle.loads(pickle.dumps(MaliciousPickle()))
 
     assert canary.exists()
 
 
-async def test_a_flood_of_messages_is_read_at_the_pace_of_honest_ones(worker: LocalWorker) -> None:
-    await arena.give_code(worker, FLOOD["messages"])
-    heard, began = 0, time.monotonic()
+async def test_a_flood_of_messages_is_read_at_the_normal_rate(worker: LocalWorker) -> None:
+    await attack_runner.give_code(worker, FLOOD["messages"])
+    received, began = 0, time.monotonic()
     while time.monotonic() - began < 1.5:
         await worker.receive()
-        heard += 1
+        received += 1
 
-    # Two windows begin in so much time, and a third at most.
-    assert 0 < heard <= 3 * 400
+    # At most three rate-limit windows begin in this time.
+    assert 0 < received <= 3 * 400
 
 
-async def test_of_a_flood_of_prints_the_end_is_kept(worker: LocalWorker) -> None:
-    assert isinstance(await arena.give_code(worker, FLOOD["prints"]), messages.Alive)
+async def test_only_the_end_of_a_flood_of_output_is_kept(worker: LocalWorker) -> None:
+    assert isinstance(await attack_runner.give_code(worker, FLOOD["prints"]), messages.Alive)
 
     assert len(worker.printed) <= 2 * (64 << 10)
 
 
-async def test_prints_without_end_end_the_worker(worker: LocalWorker) -> None:
+async def test_endless_output_ends_the_worker(worker: LocalWorker) -> None:
     with pytest.raises(WorkerGoneError, match="it printed more than 32 MiB; print less"):
-        await arena.give_code(worker, FLOOD["endless prints"])
+        await attack_runner.give_code(worker, FLOOD["endless prints"])
 
 
-async def test_half_a_message_keeps_nobody_else_waiting(worker: LocalWorker) -> None:
-    hearing = Tasks().start(arena.give_code(worker, FLOOD["loris"]), name="listen")
-    done, _ = await asyncio.wait({hearing}, timeout=3)
+async def test_an_incomplete_message_does_not_block_others(worker: LocalWorker) -> None:
+    receiving = Tasks().start(attack_runner.give_code(worker, FLOOD["loris"]), name="listen")
+    done, _ = await asyncio.wait({receiving}, timeout=3)
     assert not done
 
     worker.kill()
 
     with pytest.raises(WorkerGoneError):
-        await hearing
+        await receiving
 
 
-async def test_what_blocks_all_signals_is_ended_all_the_same(worker: LocalWorker) -> None:
-    assert isinstance(await arena.give_code(worker, FLOOD["spin"]), messages.Alive)
+async def test_a_worker_that_blocks_all_signals_is_killed(worker: LocalWorker) -> None:
+    assert isinstance(await attack_runner.give_code(worker, FLOOD["spin"]), messages.Alive)
 
     worker.kill()
 
     assert await worker.wait() == -9
 
 
-async def test_threads_without_end_end_the_worker(worker: LocalWorker) -> None:
+async def test_too_many_threads_end_the_worker(worker: LocalWorker) -> None:
     with pytest.raises(WorkerGoneError, match=r"it started .* threads, and 256 are allowed"):
-        await arena.give_code(worker, FLOOD["threads"])
+        await attack_runner.give_code(worker, FLOOD["threads"])
 
 
 _OLD_THREAD = """
 import queue, sys, threading
 sys.path.insert(0, sys.argv[1])
 from app.worker.sandbox import kernel, lockdown
-asked, told = queue.Queue(), queue.Queue()
+requests, answers = queue.Queue(), queue.Queue()
 
 def serve():
-    asked.get()
+    requests.get()
     try:
-        told.put("read " + open("/etc/passwd").read(4))
+        answers.put("read " + open("/etc/passwd").read(4))
     except OSError as error:
-        told.put(error.strerror)
+        answers.put(error.strerror)
 
 threading.Thread(target=serve, daemon=True).start()
 if sys.argv[2] == "careless":
     kernel.thread_count = lambda: 1
 lockdown.seccomp.install = lambda: 1
 lockdown.lock_down([], memory_mb=512)
-asked.put(1)
-print(told.get())
+requests.put(1)
+print(answers.get())
 """
 
 
@@ -142,7 +142,7 @@ def old_thread(how: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_thread_older_than_landlock_would_stay_free() -> None:
+def test_a_thread_older_than_landlock_would_not_be_restricted() -> None:
     done = old_thread("careless")
     if "Permission denied" in done.stdout:
         pytest.skip("NOT SHOWN: this kernel's Landlock binds older threads as well")
@@ -150,7 +150,7 @@ def test_a_thread_older_than_landlock_would_stay_free() -> None:
     assert done.stdout.startswith("read root")
 
 
-def test_so_the_lock_refuses_to_come_after_a_thread() -> None:
+def test_the_sandbox_cannot_be_activated_after_a_thread_has_started() -> None:
     done = old_thread("careful")
 
     assert done.returncode != 0
@@ -186,9 +186,9 @@ print(sorted(got), flush=True)
 
 
 @pytest.mark.slow
-async def test_threads_of_torch_are_locked_in_as_well(worker: LocalWorker) -> None:
+async def test_threads_of_torch_are_sandboxed_as_well(worker: LocalWorker) -> None:
     free = run_freely(_OPENMP)
-    await arena.give_code(worker, _OPENMP)
+    await attack_runner.give_code(worker, _OPENMP)
     worker.kill()
     await worker.wait()
 
@@ -196,14 +196,14 @@ async def test_threads_of_torch_are_locked_in_as_well(worker: LocalWorker) -> No
     assert worker.printed.strip() == "['Permission denied', 'Permission denied']"
 
 
-def evil_model(canary: Path) -> bytes:
-    """A model in SB3's format that runs a program while it is opened."""
+def malicious_model(canary: Path) -> bytes:
+    """Return a model in SB3's format that runs code when it is loaded."""
 
-    class Evil:
+    class MaliciousPickle:
         def __reduce__(self) -> tuple[object, tuple[str, str]]:
             return open, (str(canary), "w")
 
-    hidden = base64.b64encode(pickle.dumps(Evil())).decode()
+    hidden = base64.b64encode(pickle.dumps(MaliciousPickle())).decode()
     data = {"policy_kwargs": {":type:": "<class 'dict'>", ":serialized:": hidden}}
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -213,11 +213,11 @@ def evil_model(canary: Path) -> bytes:
 
 
 @pytest.mark.slow
-async def test_a_stranger_s_model_is_opened_inside_and_harms_nobody(
+async def test_an_untrusted_model_is_opened_in_the_sandbox_without_harm(
     worker: LocalWorker, tmp_path: Path
 ) -> None:
     model, canary = tmp_path / "model.zip", tmp_path / "canary"
-    model.write_bytes(evil_model(canary))
+    model.write_bytes(malicious_model(canary))
     opens = "import sys; from stable_baselines3.common.save_util import load_from_zip_file as f;"
     run_freely(f"{opens} f(sys.argv[1])", str(model))
     assert canary.exists(), "this would be no attack"
@@ -231,8 +231,8 @@ async def test_a_stranger_s_model_is_opened_inside_and_harms_nobody(
     with zipfile.ZipFile(checkpoint, "w") as archive:
         archive.writestr("model.zip", model.read_bytes())
     await worker.send_file("checkpoint.zip", checkpoint.getvalue())
-    said = await worker.receive()
+    message = await worker.receive()
 
-    assert isinstance(said, messages.Failed)
-    assert "Permission denied" in said.traceback
+    assert isinstance(message, messages.Failed)
+    assert "Permission denied" in message.traceback
     assert not canary.exists()

@@ -1,4 +1,4 @@
-"""The numbers of system calls, compared with libseccomp, which knows them for every processor."""
+"""The system call numbers, compared with those of libseccomp for every architecture."""
 
 import errno
 import re
@@ -24,12 +24,12 @@ ONLY_X86 = {
     *("getdents", "getpgrp", "getrlimit", "lstat", "mkdir", "open", "pause", "pipe", "poll"),
     *("readlink", "select", "stat", "time"),
 }
-"""Older calls that newer processors never had."""
+"""Legacy calls that newer architectures never had."""
 
 
 @pytest.mark.skipif(pyseccomp is None, reason=WHY)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_numbers_are_those_of_libseccomp(architecture: str) -> None:
+def test_the_system_call_numbers_equal_those_of_libseccomp(architecture: str) -> None:
     known = getattr(pyseccomp.Arch, ARCHITECTURES[architecture])
 
     wrong = {
@@ -53,7 +53,7 @@ def test_every_call_that_the_filter_names_has_a_number(architecture: str) -> Non
     assert missing <= (set() if architecture == "x86_64" else ONLY_X86)
 
 
-def test_no_call_gets_two_verdicts() -> None:
+def test_no_system_call_has_two_rules() -> None:
     lists = (seccomp._NEEDED, seccomp._ABSENT, seccomp._HOSTILE)
     checked = [name for names, _ in seccomp._rules(1) for name in names]
 
@@ -62,7 +62,7 @@ def test_no_call_gets_two_verdicts() -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_way_through_the_filter_ends_in_a_verdict(
+def test_every_path_through_the_filter_ends_in_a_return(
     architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seccomp.kernel, "ARCHITECTURE", architecture)
@@ -77,7 +77,7 @@ def test_every_way_through_the_filter_ends_in_a_verdict(
 
 
 def test_nothing_in_the_web_process_unpickles() -> None:
-    """Whoever reads what a worker wrote must not be a pickle away from obeying it."""
+    """Unpickling a worker's files would let a compromised worker run code in the web process."""
     root = Path(__file__).parents[4]
     outside = [
         path

@@ -1,4 +1,4 @@
-"""What `apply_change` does to real models."""
+"""The effect of `apply_change` on real models."""
 
 import os
 
@@ -11,7 +11,8 @@ import torch
 
 from app.protocol import messages
 from app.protocol.schedule import Schedule
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.request import RunRequest
 from app.worker.envs.vectorized.pipeline import make_training_envs
 from app.worker.models.models import build_model
 from app.worker.training.live_changes import apply_change, optimizers
@@ -30,7 +31,7 @@ def model_of(algorithm: str, env_id: str = "Pendulum-v1", **values: Any) -> Any:
 
 
 @pytest.mark.parametrize("algorithm", ["PPO", "A2C", "SAC", "TD3", "TQC"])
-def test_a_learning_rate_reaches_schedule_and_optimisers(algorithm: str) -> None:
+def test_a_learning_rate_change_reaches_schedule_and_optimizers(algorithm: str) -> None:
     model = model_of(algorithm)
 
     apply_change(model, messages.Change(learning_rate=0.123))
@@ -40,7 +41,7 @@ def test_a_learning_rate_reaches_schedule_and_optimisers(algorithm: str) -> None
     assert rates == {0.123}
 
 
-def test_a_schedule_goes_on_from_where_the_run_is() -> None:
+def test_a_new_schedule_starts_at_the_progress_of_the_run() -> None:
     model = model_of("PPO")
     model._current_progress_remaining = 0.25
 
@@ -49,7 +50,7 @@ def test_a_schedule_goes_on_from_where_the_run_is() -> None:
     assert model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(0.25)
 
 
-def test_an_entropy_that_was_found_automatically_becomes_fixed() -> None:
+def test_a_learned_entropy_coefficient_becomes_fixed() -> None:
     model = model_of("SAC", learning_starts=0, batch_size=16)
     model.learn(30, log_interval=None)
     assert model.ent_coef_optimizer is not None
@@ -62,7 +63,7 @@ def test_an_entropy_that_was_found_automatically_becomes_fixed() -> None:
     assert model.logger.name_to_value["train/ent_coef"] == 0.5
 
 
-def test_a_clip_range_is_a_function_afterwards() -> None:
+def test_a_changed_clip_range_is_a_schedule_again() -> None:
     model = model_of("PPO")
 
     apply_change(model, messages.Change(clip_range=0.4))

@@ -1,4 +1,4 @@
-"""A model that went through a checkpoint ends bit for bit as one that did not."""
+"""Training resumed from a checkpoint is bit-identical to uninterrupted training."""
 
 import io
 import os
@@ -17,8 +17,9 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch.utils._pytree import tree_map_only
 
 from app.protocol import commands
-from app.protocol.engine import EngineWish
-from app.run_config.config import RunConfig, RunRequest
+from app.run_config.config import RunConfig
+from app.run_config.engine import EngineChoice
+from app.run_config.request import RunRequest
 from app.worker.envs.vectorized.pipeline import (
     make_evaluation_envs,
     make_training_envs,
@@ -29,7 +30,7 @@ from app.worker.training.checkpoint import _plain, _read_state, restore, take_ch
 from tests.lab_server import ROOT
 
 pytestmark = pytest.mark.slow
-# As in a worker; several threads on tiny tensors only get in each other's way.
+# As in a worker; several threads on tiny tensors only contend.
 torch.set_num_threads(1)
 
 ROLLOUT = {"n_steps": 32, "net_arch": [8], "batch_size": 32}
@@ -78,18 +79,18 @@ FAST_CASES = [
 ]
 
 
-class TakesOne(BaseCallback):
-    """Takes a checkpoint at the first rollout after some steps."""
+class TakesCheckpoint(BaseCallback):
+    """Takes one checkpoint at the start of the first rollout after some steps."""
 
     def __init__(self, envs: VecEnv, after: int) -> None:
         super().__init__()
-        self.taken: bytes | None = None
+        self.checkpoint: bytes | None = None
         self._envs = envs
         self._after = after
 
     def _on_rollout_start(self) -> None:
-        if self.taken is None and self.num_timesteps >= self._after:
-            self.taken = take_checkpoint(self.model, self._envs, {})
+        if self.checkpoint is None and self.num_timesteps >= self._after:
+            self.checkpoint = take_checkpoint(self.model, self._envs, {})
 
     def _on_step(self) -> bool:
         return True
@@ -100,7 +101,7 @@ def setup_of(
     env_id: str,
     values: dict[str, Any],
     wrappers: dict[str, Any],
-    engine: EngineWish = "sb3",
+    engine: EngineChoice = "sb3",
 ) -> commands.Setup:
     request = RunRequest(
         env_id=env_id,
@@ -118,32 +119,32 @@ def learn(model: BaseAlgorithm, steps: int, callback: BaseCallback | None = None
 
 
 @pytest.mark.parametrize(("algorithm", "env_id", "values", "wrappers"), CASES)
-def test_a_checkpoint_brings_everything_back(
+def test_a_checkpoint_restores_everything(
     algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
 ) -> None:
     setup = setup_of(algorithm, env_id, values, wrappers)
-    assert_brings_everything_back(setup, 1 if algorithm in ("ARS", "CrossQ") else 2)
+    assert_restores_everything(setup, 1 if algorithm in ("ARS", "CrossQ") else 2)
 
 
 @pytest.mark.parametrize(("algorithm", "env_id", "values", "wrappers"), FAST_CASES)
-def test_a_checkpoint_of_the_fast_engine_brings_everything_back(
+def test_a_checkpoint_of_the_fast_engine_restores_everything(
     algorithm: str, env_id: str, values: dict[str, Any], wrappers: dict[str, Any]
 ) -> None:
     setup = setup_of(algorithm, env_id, values, wrappers, engine="fast")
-    assert_brings_everything_back(setup, 2)
+    assert_restores_everything(setup, 2)
 
 
-def assert_brings_everything_back(setup: commands.Setup, n_envs: int) -> None:
-    # What ARS does between two checkpoints takes several episodes.
+def assert_restores_everything(setup: commands.Setup, n_envs: int) -> None:
+    # ARS plays several episodes between two checkpoints.
     steps = 420 if setup.algorithm == "ARS" else 240
     envs = make_training_envs(setup, n_envs)
     whole = build_model(setup, envs, seed=3)
-    keeper = TakesOne(envs, 100)
-    learn(whole, steps, keeper)
-    assert keeper.taken is not None
+    callback = TakesCheckpoint(envs, 100)
+    learn(whole, steps, callback)
+    assert callback.checkpoint is not None
 
     fresh = make_training_envs(setup, n_envs)
-    restored = restore(keeper.taken, setup, fresh)
+    restored = restore(callback.checkpoint, setup, fresh)
     assert restored.notes == []
     assert 100 <= restored.model.num_timesteps < steps
     learn(restored.model, steps)
@@ -153,7 +154,7 @@ def assert_brings_everything_back(setup: commands.Setup, n_envs: int) -> None:
     assert save_statistics(envs) == save_statistics(fresh)
 
 
-def test_a_policy_takes_its_scaling_along() -> None:
+def test_weights_include_the_observation_normalization() -> None:
     setup = setup_of("PPO", "CartPole-v1", ROLLOUT, SCALED)
     envs = make_training_envs(setup, 2)
     model = build_model(setup, envs, seed=3)
@@ -170,27 +171,27 @@ def test_a_policy_takes_its_scaling_along() -> None:
     assert save_statistics(played) == save_statistics(envs)
 
 
-def test_an_environment_that_goes_elsewhere_begins_a_new_episode() -> None:
+def test_an_environment_whose_replay_diverges_begins_a_new_episode() -> None:
     setup = setup_of("PPO", "CartPole-v1", ROLLOUT, {"frame_stack": 2, **SCALED})
     envs = make_training_envs(setup, 2)
     model = build_model(setup, envs, seed=3)
-    keeper = TakesOne(envs, 100)
-    learn(model, 300, keeper)
-    assert keeper.taken is not None
+    callback = TakesCheckpoint(envs, 100)
+    learn(model, 300, callback)
+    assert callback.checkpoint is not None
     other = make_training_envs(setup, 2)
     other.set_attr("gravity", 20.0, indices=1)
     inner: Any = other.unwrapped
     inner.envs[1].unwrapped.gravity = 20.0
 
-    restored = restore(keeper.taken, setup, other)
+    restored = restore(callback.checkpoint, setup, other)
 
-    assert restored.notes == ["1 environments could not be brought back and began a new episode."]
+    assert restored.notes == ["1 environments could not be restored and started a new episode."]
     assert restored.model._last_episode_starts is not None
     assert bool(restored.model._last_episode_starts[1])
     learn(restored.model, 300)
 
 
-def test_a_checkpoint_of_version_0_1_is_taken_anew_as_it_was() -> None:
+def test_a_checkpoint_of_version_0_1_is_restored_and_saved_unchanged() -> None:
     setup = setup_of("PPO", "CartPole-v1", {"n_steps": 64, "net_arch": [8]}, {}, engine="fast")
     with zipfile.ZipFile(ROOT / "tests" / "fixtures" / "lab-0.1.zip") as lab:
         name = next(name for name in lab.namelist() if name.endswith("checkpoints/128.zip"))
@@ -204,18 +205,18 @@ def test_a_checkpoint_of_version_0_1_is_taken_anew_as_it_was() -> None:
     before, after = state_of(packed), state_of(again)
     np.testing.assert_equal(after, before)
     assert after["episodes"]
-    # Nothing in it depends on where a class lies.
+    # It does not depend on the module of a class.
     assert b"app." not in member_of(again, "state.pkl")
 
 
 def state_of(checkpoint: bytes) -> dict[str, Any]:
-    """Return all that a checkpoint holds, as plain values."""
+    """Return the content of a checkpoint as plain values."""
     with zipfile.ZipFile(io.BytesIO(member_of(checkpoint, "model.zip"))) as model:
         parts = ("policy.pth", "policy.optimizer.pth")
         weights = [torch.load(io.BytesIO(model.read(part)), weights_only=True) for part in parts]
     state = {**_plain(_read_state(member_of(checkpoint, "state.pkl"))), "weights": weights}
-    found: dict[str, Any] = tree_map_only(torch.Tensor, lambda tensor: tensor.numpy(), state)
-    return found
+    content: dict[str, Any] = tree_map_only(torch.Tensor, lambda tensor: tensor.numpy(), state)
+    return content
 
 
 def member_of(checkpoint: bytes, name: str) -> bytes:

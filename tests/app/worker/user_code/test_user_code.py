@@ -14,7 +14,7 @@ def refusal(code: str) -> UserCodeError:
     return refused.value
 
 
-def test_code_runs_in_a_module_of_its_own_and_may_use_numpy() -> None:
+def test_code_runs_in_a_separate_module_and_may_use_numpy() -> None:
     names = load(
         "import numpy as np\ndef double(x):\n    return np.add(x, x)", filename="reward.py"
     )
@@ -54,7 +54,7 @@ def test_annotations_of_this_program_don_t_leak_into_the_code() -> None:
         ),
     ],
 )
-def test_an_error_names_the_line_of_the_person_s_file(code: str, message: str, line: int) -> None:
+def test_an_error_names_the_line_of_the_users_file(code: str, message: str, line: int) -> None:
     error = refusal(code)
 
     assert str(error) == f"reward.py, line {line}: {message}"
@@ -67,17 +67,17 @@ def test_an_error_outside_of_the_file_has_no_line() -> None:
     assert (str(error), error.line) == ("reward.py: ValueError: no", None)
 
 
-def test_what_was_explained_stays_as_it_is() -> None:
+def test_an_explained_error_is_not_explained_again() -> None:
     error = UserCodeError("reward.py, line 2: no", 2)
 
     assert explain(error, "reward.py") is error
 
 
-def test_a_long_message_is_cut() -> None:
+def test_a_long_message_is_truncated() -> None:
     assert len(str(refusal("raise ValueError('x' * 10_000)"))) == 500
 
 
-def test_an_exception_that_can_t_be_printed_is_named() -> None:
+def test_an_exception_that_cannot_be_printed_is_named() -> None:
     code = "class Odd(Exception):\n    def __str__(self):\n        return 1 / 0\nraise Odd"
 
     assert str(refusal(code)) == "reward.py, line 4: Odd"
@@ -87,7 +87,7 @@ def test_an_exception_that_can_t_be_printed_is_named() -> None:
 @pytest.mark.parametrize(
     "attempt", ["open('/etc/passwd')", "import socket; socket.socket()", "import os; os.fork()"]
 )
-def test_what_the_sandbox_forbids_is_said_in_a_sentence(attempt: str) -> None:
+def test_an_operation_that_the_sandbox_denies_is_explained_in_a_sentence(attempt: str) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import app.protocol, app.worker;"
         "from app.worker.sandbox import lockdown; from app.worker.user_code import loader;"

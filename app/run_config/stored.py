@@ -1,0 +1,59 @@
+"""The typed configuration of a stored run; only this module reads layouts of earlier versions."""
+
+from pydantic import ValidationError
+
+from app.catalog.environments import EnvSpec, environment_of_run
+from app.core import InputError, UnreadableConfigError, input_error
+from app.run_config.config import RunConfig
+from storage.records import JsonObject, RunRecord
+
+
+def config_of(run: RunRecord) -> RunConfig:
+    """Return a run's configuration; fields that its version didn't have get their defaults.
+
+    Not cached: it takes some 10 microseconds.
+
+    Raises:
+        UnreadableConfigError: if another version wrote it in an incompatible layout.
+    """
+    try:
+        return RunConfig.model_validate(run.config)
+    except ValidationError as error:
+        reason = input_error([dict(one) for one in error.errors()])
+        raise UnreadableConfigError(run.id, str(reason)) from None
+
+
+def readable_config(run: RunRecord) -> RunConfig | None:
+    """Return a run's configuration, None if it can't be read."""
+    try:
+        return config_of(run)
+    except UnreadableConfigError:
+        return None
+
+
+def seed_of(run: RunRecord) -> int | None:
+    """Return a run's seed, None if it can't be read."""
+    config = readable_config(run)
+    return None if config is None else config.seed
+
+
+def reward_code_of(run: RunRecord) -> str | None:
+    """Return the code of a run's custom reward, None if it has none or can't be read."""
+    config = readable_config(run)
+    return None if config is None else config.reward_code
+
+
+def settings_of(run: RunRecord) -> JsonObject:
+    """Return a run's configuration as JSON: with defaults, or as stored if it can't be read."""
+    config = readable_config(run)
+    return run.config if config is None else config.model_dump(mode="json")
+
+
+def environment_of(run: RunRecord) -> EnvSpec:
+    """Return the spec of a run's environment, with its options if they can be read."""
+    config = readable_config(run)
+    try:
+        return environment_of_run(run.env_id, config.env_kwargs if config else None)
+    except InputError:
+        # An option that this version doesn't have.
+        return environment_of_run(run.env_id)

@@ -1,0 +1,1 @@
+"""Loading and update times of pages."""

@@ -1,0 +1,1 @@
+"""Time and memory of the web process and its workers."""

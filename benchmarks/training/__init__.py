@@ -1,0 +1,1 @@
+"""Training speed: both engines, environments, rewards, presets, other libraries."""

@@ -1,0 +1,102 @@
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.errors import InputError
+from app.core.settings import read_settings
+from app.lab import Lab
+from app.run_config.request import RunRequest
+from storage.database import run_sets, runs
+from storage.errors import GroupNotFoundError
+from storage.records.grants import Allowance, ChangeableRun, SeenFilter, VisibleRun
+from storage.records.run_sets import RunSetKind, RunSetState
+from storage.records.runs import RunFilter
+
+NOBODYS = Allowance(owner=None)
+
+
+@pytest.fixture
+async def lab(runs_dir: Path) -> AsyncIterator[Lab]:
+    lab = Lab(read_settings([], os.environ))
+    yield lab
+    await lab.close()
+
+
+def request(**values: Any) -> RunRequest:
+    return RunRequest(env_id="CartPole-v1", algorithm="PPO", **values)
+
+
+async def test_a_request_without_seeds_creates_one_run_and_no_set(lab: Lab) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seed=4))
+
+    assert run.group_id is None
+    with pytest.raises(GroupNotFoundError):
+        await lab.runs.unchecked.group(run.id)
+
+
+async def test_a_request_with_seeds_creates_a_set_with_name_owner_and_seeds(lab: Lab) -> None:
+    created = await lab.runs.create(Allowance(owner="ada"), request(seeds=[5, 1], name="Mine"))
+
+    (group_id,) = {run.group_id for run in created}
+    assert group_id is not None
+    run_set = run_sets.get_run_set(group_id)
+    assert (run_set.kind, run_set.name, run_set.owner) == (RunSetKind.SEEDS, "Mine", "ada")
+    assert (run_set.state, run_set.spec, run_set.parent) == (
+        RunSetState.CLOSED,
+        {"seeds": [5, 1]},
+        None,
+    )
+    assert [run.id for run in await lab.runs.unchecked.group(group_id)] == [
+        run.id for run in created
+    ]
+    assert [run.name for run in created] == ["Mine, seed 5", "Mine, seed 1"]
+
+
+async def test_a_single_seed_creates_a_set_too(lab: Lab) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seeds=1, seed=3))
+
+    assert run.group_id is not None
+    assert run_sets.get_run_set(run.group_id).name == "PPO on CartPole-v1"
+
+
+async def test_several_requests_create_all_runs_or_none(lab: Lab) -> None:
+    created = await lab.runs.create(NOBODYS, request(seed=1), request(seeds=2), request(seed=2))
+    assert [run.group_id is None for run in created] == [True, False, False, True]
+
+    with pytest.raises(InputError, match="There is no run 'nobody'"):
+        await lab.runs.create(NOBODYS, request(seeds=2), request(init_from="nobody"))
+
+    assert len((await lab.runs.list(SeenFilter(RunFilter()))).items) == 4
+
+
+async def test_a_set_is_deleted_when_its_last_run_can_no_longer_be_restored(lab: Lab) -> None:
+    first, second = [
+        ChangeableRun(VisibleRun(run)) for run in await lab.runs.create(NOBODYS, request(seeds=2))
+    ]
+    assert first.group_id is not None
+    await lab.runs.delete(first)
+    await lab.runs.delete(second)
+    with pytest.raises(GroupNotFoundError):
+        await lab.runs.unchecked.group(first.group_id)
+    await lab.runs.restore(second)
+    assert [run.id for run in await lab.runs.unchecked.group(first.group_id)] == [second.id]
+
+    await lab.runs.delete(second)
+    assert run_sets.get_run_set(first.group_id)
+    await lab.runs._trash.empty()
+
+    with pytest.raises(GroupNotFoundError):
+        run_sets.get_run_set(first.group_id)
+
+
+async def test_a_set_is_read_completely_whatever_its_number_of_runs(lab: Lab) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seeds=1))
+    values: dict[str, Any] = {"env_id": run.env_id, "algorithm": "PPO", "config": run.config}
+    for number in range(60):
+        runs.create_run(name=f"{number}", group_id=run.group_id, **values)
+    assert run.group_id is not None
+
+    assert len(await lab.runs.unchecked.group(run.group_id)) == 61
