@@ -29,13 +29,33 @@ def phone(browser: Browser, server: LabServer) -> Iterator[Visit]:
 
 
 @pytest.fixture(scope="module")
-def long_run(server: LabServer) -> str:
+def written_runs(server: LabServer) -> dict[str, str]:
+    """The ids of runs whose metrics were written while the server was down.
+
+    A page of an earlier test may still follow new runs, and would keep what it read before.
+    """
+    lines = {
+        "Long run": [_line(i) for i in range(1, 30_001)],
+        "Shaped": [
+            {**_line(i), "shaped_reward": i / 2, "terms": {"alive": i, "pole upright": -0.1}}
+            for i in range(1, 9)
+        ],
+    }
+    ids = {name: str(server.create(name=name)["id"]) for name in lines}
+    server.stop_all()
+    server.kill()
+    for name, run_id in ids.items():
+        writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
+        writer.append(lines[name])
+        writer.close()
+    server.restart()
+    return ids
+
+
+@pytest.fixture(scope="module")
+def long_run(written_runs: dict[str, str]) -> str:
     """A run with thirty thousand lines of metrics, nine episodes and then an update."""
-    run_id: str = server.create(name="Long run")["id"]
-    writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
-    writer.append(_line(i) for i in range(1, 30_001))
-    writer.close()
-    return run_id
+    return written_runs["Long run"]
 
 
 @pytest.fixture(scope="module", params=[1440, 390])
@@ -237,16 +257,10 @@ def test_a_chart_is_downloaded_as_png(page: Page) -> None:
     assert len(content) > 5_000
 
 
-def test_reward_terms_are_lines_of_one_chart(visit: Visit, server: LabServer) -> None:
-    run_id: str = server.create(name="Shaped")["id"]
-    writer = MetricsWriter(server.folder / run_id / "metrics.jsonl")
-    writer.append(
-        {**_line(i), "shaped_reward": i / 2, "terms": {"alive": i, "pole upright": -0.1}}
-        for i in range(1, 9)
-    )
-    writer.close()
-
-    page = visit.open(f"/runs/{run_id}")
+def test_reward_terms_are_lines_of_one_chart(
+    visit: Visit, server: LabServer, written_runs: dict[str, str]
+) -> None:
+    page = visit.open(f"/runs/{written_runs['Shaped']}")
 
     terms = figure(page, "Reward terms")
     expect(terms.locator(".lab-curve-names li")).to_have_text(
