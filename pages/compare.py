@@ -157,7 +157,9 @@ class ComparePage:
 
     async def _add(self, key: str) -> None:
         if len(self._keys) >= MAX_ENTRIES:
-            self._refusal.say(f"At most {MAX_ENTRIES} runs can be compared. Remove one first.")
+            self._refusal.say(
+                f"At most {MAX_ENTRIES} runs and groups can be compared. Remove one first."
+            )
             return
         await self._change([*self._keys, key])
 
@@ -168,7 +170,7 @@ class ComparePage:
         keys = unfold(self._entries, key)
         if len(keys) > MAX_ENTRIES:
             self._refusal.say(
-                f"That would be {len(keys)} runs; at most {MAX_ENTRIES} can be compared."
+                f"That would be {len(keys)} runs and groups; at most {MAX_ENTRIES} can be compared."
             )
             return
         await self._change(keys)

@@ -19,6 +19,7 @@ from app.run_config.request import (
 from app.run_config.seeds import each_run, one_request_per_seed
 from app.run_config.stored import (
     config_of,
+    engine_of,
     environment_of,
     readable_config,
     reward_code_of,
@@ -46,6 +47,7 @@ __all__ = [
     "derive",
     "describe_engine",
     "each_run",
+    "engine_of",
     "environment_of",
     "expected_scores",
     "live_values",

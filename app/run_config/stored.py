@@ -37,6 +37,12 @@ def seed_of(run: RunRecord) -> int | None:
     return None if config is None else config.seed
 
 
+def engine_of(run: RunRecord) -> str:
+    """Return the engine that trains a run, as stored if its configuration can't be read."""
+    config = readable_config(run)
+    return config.engine_used if config else str(run.config.get("engine_used", "sb3"))
+
+
 def reward_code_of(run: RunRecord) -> str | None:
     """Return the code of a run's custom reward, None if it has none or can't be read."""
     config = readable_config(run)

@@ -112,7 +112,7 @@ class RequestFilter:
             return (
                 403,
                 "foreign_host",
-                ("This host name is not configured for the server (RL_LAB_HOSTS)."),
+                "This host name is not configured for the server (RL_LAB_HOSTS).",
             )
         if _is_cross_origin(scope, headers, host):
             return 403, "foreign_origin", "Requests from other sites are refused."

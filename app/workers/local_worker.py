@@ -238,6 +238,8 @@ class LocalWorker:
         with suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_WITHIN_S):
                 await self._process.wait()
+                # The line in which it crashed may not have been read yet.
+                await asyncio.wait([self._reading])
         if self._ended is not None:
             return self._ended
         code = self._process.returncode

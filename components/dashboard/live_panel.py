@@ -54,7 +54,10 @@ class LivePanel:
 
     async def _train_again(self) -> None:
         if self._feed is not None:
-            await self._on_train(derive(config_of(self._feed.run)))
+            await self._refusal.watch(self._train_like(self._feed.run))
+
+    async def _train_like(self, run: RunRecord) -> None:
+        await self._on_train(derive(config_of(run)))
 
     async def _request(
         self,

@@ -223,7 +223,7 @@ class RewardEditor:
         problems = [one for one in await self._rewards.lint(code, task.spec) if one.is_error]
         if problems:
             where = f"line {problems[0].line}"
-            self._refusal.say(f"Fix {where} first:  {problems[0].message}")
+            self._refusal.say(f"Fix {where} first: {problems[0].message}")
             return None
         version = await self._rewards.versions.save(self._principal, task.spec.id, code)
         checked = self._checked

@@ -23,7 +23,7 @@ from components.base import (
     primary_button,
     quiet_button,
 )
-from storage import RunNotFoundError
+from storage import LabError, RunNotFoundError
 from storage.records import RunRecord
 
 Train = Callable[[RunRequest], Awaitable[Any]]
@@ -99,19 +99,22 @@ class LineageTree:
                 quiet_button("Branch from before", lambda: self._branch(node, before), label=about)
 
     async def _run_again(self, node: Node) -> None:
-        await self._train(derive(config_of(node.run)))
+        await self._watch(self._train_like(node.run))
+
+    async def _train_like(self, run: RunRecord) -> None:
+        await self._on_train(derive(config_of(run)))
 
     async def _branch(self, node: Node, step: int | None) -> None:
         with self._dialogs:
             dialog = BranchDialog(node, step)
         request = await dialog.ask()
         if request is not None:
-            await self._train(request)
+            await self._watch(self._on_train(request))
 
-    async def _train(self, request: RunRequest) -> None:
+    async def _watch(self, training: Awaitable[Any]) -> None:
         # The pressed button disappears as soon as the tree shows the new run.
         with self._dialogs:
-            await self._refusal.watch(self._on_train(request))
+            await self._refusal.watch(training)
 
 
 class BranchDialog:
@@ -160,6 +163,8 @@ class BranchDialog:
             self._dialog.submit(branch_of(self._node.run, self._step.value, values))
         except ValidationError as error:
             self._refusal.say(str(input_error([dict(one) for one in error.errors()])))
+        except LabError as error:
+            self._refusal.say(str(error))
 
 
 class LineagePanel:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from app.run_config import reward_code_of
+from app.run_config import RunConfig, readable_config
 from app.runs.state import RunFeed
 from components.base import compact_button
 from storage.records import RunStatus
@@ -32,10 +32,11 @@ class RunReward:
         self._box.set_visibility(run is not None)
         if feed is None or run is None:
             return
-        is_custom = reward_code_of(run) is not None
+        config = readable_config(run)
+        self._show.set_visibility(config is not None)
+        is_custom = config is not None and config.reward_code is not None
         self._line = _failed_line(feed) if is_custom and refusal is None else None
-        kind = "a custom reward" if is_custom else "the environment's reward"
-        self._description.set_text(f"Learns from {kind}.")
+        self._description.set_text(_description(config))
         self._show.set_text("Show reward" if is_custom else "Branch with a custom reward")
         # A run without a policy can't be branched.
         can_branch = run.progress.timesteps > 0 and refusal is None
@@ -49,6 +50,13 @@ class RunReward:
     async def _open_line(self) -> None:
         if self._line is not None:
             await self._on_fix(self._line)
+
+
+def _description(config: RunConfig | None) -> str:
+    if config is None:
+        return "This version can't read the run's configuration, and so not its reward."
+    kind = "a custom reward" if config.reward_code is not None else "the environment's reward"
+    return f"Learns from {kind}."
 
 
 def _failed_line(feed: RunFeed) -> int | None:

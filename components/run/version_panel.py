@@ -132,8 +132,10 @@ class VersionPanel:
             return
         run = self._feed.run
         source = run.id if version.address is None else f"{run.id}@{version.address}"
-        changes = {"init_from": source}
-        await self._try(self._on_train(derive(config_of(run), changes, at=version.timesteps)))
+        await self._try(self._train_with(run, source, at=version.timesteps))
+
+    async def _train_with(self, run: RunRecord, source: str, *, at: int | None) -> None:
+        await self._on_train(derive(config_of(run), {"init_from": source}, at=at))
 
     async def _try(self, action: Awaitable[None]) -> None:
         self._refusal.say("")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from app.catalog.algorithms import ALGORITHMS as ALGORITHMS
+from app.catalog.algorithms import ALGORITHMS
 from app.catalog.environments import EnvSpec, get_environment
 from app.catalog.presets import PresetName
 from app.core import InputError, shorten

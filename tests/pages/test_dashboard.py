@@ -1,4 +1,5 @@
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -272,6 +273,24 @@ async def test_a_missing_run_is_reported(user: User) -> None:
     await user.should_see("There is no run '0123456789ab'.")
     await user.should_see("All runs")
     await user.should_see("Train a new run")
+
+
+async def test_a_run_of_another_version_is_shown_and_training_it_again_is_refused(
+    user: User, runs_dir: Path
+) -> None:
+    body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000}
+    run = (await user.http_client.post("/api/runs", json=body)).json()
+    config = json.dumps({**run["config"], "of_a_later_version": 1, "engine_used": "fast"})
+    with closing(sqlite3.connect(runs_dir / "lab.db")) as other, other:
+        change = "UPDATE runs SET config_json = ?, started_at = created_at, status = 'failed'"
+        other.execute(change, (config,))
+
+    await user.open(f"/runs/{run['id']}")
+    await user.should_see("can't read the run's configuration")
+    user.find("Train again").click()
+
+    await user.should_see(f"The configuration of run {run['id']} can't be read")
+    assert (await user.http_client.get(f"/api/runs/{run['id']}")).json()["engine"] == "fast"
 
 
 async def test_the_run_list_is_empty_at_first(user: User) -> None:

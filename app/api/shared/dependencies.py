@@ -12,7 +12,7 @@ from app.accounts import AccountsOffError, NotSignedInError, Principal
 from app.accounts.users import Accounts
 from app.api.shared.schemas import Run, artifacts_of
 from app.lab import Lab
-from app.run_config import readable_config
+from app.run_config import engine_of
 from storage.files import RunFolder
 from storage.records import ChangeableRun, RunRecord, VisibleRun
 
@@ -104,10 +104,9 @@ class Describe:
         return await asyncio.to_thread(describe)
 
     def _shape(self, run: RunRecord, folder: RunFolder) -> Run:
-        config = readable_config(run)
         return Run.of(
             run,
-            engine=config.engine_used if config else "sb3",
+            engine=engine_of(run),
             owner=self._access.readers.owner_of(run),
             shared_with=self._access.readers.shared_with(run),
             artifacts=artifacts_of(run.id, folder.artifacts()),

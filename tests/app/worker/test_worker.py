@@ -301,3 +301,37 @@ async def test_a_flood_of_messages_is_read_at_a_limited_rate() -> None:
 
     # 400 at once, the next 400 a second later: this tests the number of pauses, not speed.
     assert clock.time() - began >= 1.0
+
+
+async def test_the_line_of_a_crash_is_reported_even_if_it_is_read_after_the_exit(
+    worker: LocalWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivered = asyncio.Event()
+    stderr = worker._process.stderr
+    assert stderr is not None
+    read = stderr.read
+
+    async def read_late(size: int) -> bytes:
+        await delivered.wait()
+        return await read(size)
+
+    monkeypatch.setattr(stderr, "read", read_late)
+    wait = worker._process.wait
+
+    async def deliver_after_exit() -> int:
+        code = await wait()
+        asyncio.get_running_loop().call_later(0.1, delivered.set)
+        return code
+
+    monkeypatch.setattr(worker._process, "wait", deliver_after_exit)
+    code = """
+def reward(obs, action, next_obs, reward, terminated, truncated, info):
+    __import__("ctypes").string_at(0)
+    return reward
+"""
+    worker.send(messages.encode(job(reward_code=code)))
+
+    with pytest.raises(WorkerGoneError) as gone:
+        await receive_all(worker)
+
+    assert "line 3: it crashed the worker (SIGSEGV)" in str(gone.value)
