@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
@@ -14,7 +16,7 @@ class Tasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
+    def start(self, work: Coroutine[Any, Any, Result], *, name: str) -> asyncio.Task[Result]:
         """Run `work` concurrently."""
         # asyncio keeps only a weak reference to a task, so we keep a strong one.
         task = asyncio.get_running_loop().create_task(work, name=name)

@@ -144,13 +144,13 @@ class Evaluations:
             WrongStateError: if there are too few clips, or one is being made already.
             NotWrittenError: if its record can't be stored; then nothing is queued.
         """
-        self._check_is_only_one(
-            run, "evolution", "start an evolution video: one is being made already"
-        )
         clips = await self._machine.clips(run.id)
         if len(clips) < MIN_CLIPS:
             action = "start an evolution video: it has fewer than two clips yet"
             raise WrongStateError(run.id, run.status, action)
+        self._check_is_only_one(
+            run, "evolution", "start an evolution video: one is being made already"
+        )
         return (
             await self.store.begin(begin_evolution(run.id, len(clips)), self._evolve)
         ).evaluation

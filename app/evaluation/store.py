@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from app.core import InputError, Tasks
@@ -15,7 +15,13 @@ from app.evaluation.evaluation import Evaluation, EvaluationStatus, end_evaluati
 from app.evaluation.records import EvaluationRecords
 from app.protocol import UserCodeError
 from app.workers import JobError, RecordedVideo, WorkerGoneError
-from storage import EvaluationNotFoundError, NotWrittenError, RunNotFoundError, WrongStateError
+from storage import (
+    EvaluationNotFoundError,
+    LabError,
+    NotWrittenError,
+    RunNotFoundError,
+    WrongStateError,
+)
 from storage.files import LabFolder, folders_with_pending_evaluations
 
 RUNS_IN_MEMORY = 64
@@ -36,6 +42,7 @@ class ActiveEvaluation:
     """Whether it is already storing its result, which can't be cancelled."""
 
 
+Result = TypeVar("Result")
 Work = Callable[[ActiveEvaluation], Coroutine[Any, Any, None]]
 """Carries an evaluation out; an exception marks it as failed."""
 Log = Callable[..., Awaitable[None]]
@@ -81,20 +88,36 @@ class EvaluationStore:
     async def begin(self, evaluation: Evaluation, work: Work) -> ActiveEvaluation:
         """Store a new evaluation and start `work`, which carries it out.
 
+        A caller that is cancelled, as requests are when the server stops, doesn't interrupt it.
+
         Raises:
             NotWrittenError: if it can't be stored; then nothing is started.
+            RunNotFoundError: if the run was deleted meanwhile.
         """
         active = self._active[evaluation.id] = ActiveEvaluation(evaluation)
-        try:
-            await self._save(evaluation)
-        except OSError as error:
-            del self._active[evaluation.id]
-            raise NotWrittenError(error.strerror or type(error).__name__) from error
-        active.task = self._tasks.start(
-            self._carry_out(active, work), name=f"evaluate {evaluation.run_id}"
-        )
-        self.changed.emit(evaluation.run_id)
+        if (refusal := await self._uninterrupted(self._begin(active, work))) is not None:
+            raise refusal
         return active
+
+    async def _begin(self, active: ActiveEvaluation, work: Work) -> LabError | None:
+        run_id = active.evaluation.run_id
+        try:
+            await self._save(active.evaluation)
+        except OSError as error:
+            self._active.pop(active.evaluation.id, None)
+            return NotWrittenError(error.strerror or type(error).__name__)
+        if active.over.is_set():
+            return RunNotFoundError(run_id)
+        if not active.is_ending:
+            active.task = self._tasks.start(
+                self._carry_out(active, work), name=f"evaluate {run_id}"
+            )
+        self.changed.emit(run_id)
+        return None
+
+    async def _uninterrupted(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Wait for `work`, which continues if the waiting task is cancelled."""
+        return await asyncio.shield(self._tasks.start(work, name="store an evaluation"))
 
     async def change(self, active: ActiveEvaluation, **values: Any) -> None:
         """Store and announce changed values of an evaluation."""
@@ -125,12 +148,29 @@ class EvaluationStore:
         line: int | None = None,
         is_logged: bool = True,
     ) -> None:
-        """End an evaluation early; if that can't be stored, it is still reported as ended."""
+        """End an evaluation early; if that can't be stored, it is still reported as ended.
+
+        A caller that is cancelled, as requests are when the server stops, doesn't interrupt it.
+        """
         active.is_ending = True
+        if active.task is asyncio.current_task():
+            active.task = None
+        ending = self._end(active, status, reason, line=line, is_logged=is_logged)
+        await self._uninterrupted(ending)
+
+    async def _end(
+        self,
+        active: ActiveEvaluation,
+        status: EvaluationStatus,
+        reason: str | None,
+        *,
+        line: int | None,
+        is_logged: bool,
+    ) -> None:
         # Results of only some of the episodes would be misleading.
         ended = replace(active.evaluation, returns=(), lengths=(), error_line=line)
         ended = end_evaluation(ended, status, reason)
-        if active.task is not None and active.task is not asyncio.current_task():
+        if active.task is not None:
             active.task.cancel()
             await asyncio.gather(active.task, return_exceptions=True)
         is_stored = True
@@ -149,9 +189,13 @@ class EvaluationStore:
     def drop_run(self, run_id: str) -> None:
         """Cancel the active evaluations of a deleted run, whose files are gone."""
         for active in [*self._active.values()]:
-            if active.evaluation.run_id == run_id and active.task is not None:
-                active.task.cancel()
+            if active.evaluation.run_id == run_id:
                 self._active.pop(active.evaluation.id, None)
+                if active.task is not None:
+                    active.task.cancel()
+                cancelled, reason = EvaluationStatus.CANCELLED, "Its run was deleted."
+                active.evaluation = end_evaluation(active.evaluation, cancelled, reason)
+                active.over.set()
         self._recent.pop(run_id, None)
         self._in_use.pop(run_id, None)
 
@@ -195,13 +239,15 @@ class EvaluationStore:
 
     async def _all(self, run_id: str) -> dict[str, Evaluation]:
         records = self._records(run_id)
+        # Also those that end while the disk is read.
+        active = dict(self._active)
         over = records.known
         if over is None:
             read = await asyncio.to_thread(records.read)
             # `records.known` is newer if an evaluation has ended since.
             over = records.known or read
         # Active ones override: a stored end is only visible once it is in the log, too.
-        evaluations = (one.evaluation for one in self._active.values())
+        evaluations = [one.evaluation for one in (active | self._active).values()]
         return {**over, **{one.id: one for one in evaluations if one.run_id == run_id}}
 
     def _records(self, run_id: str) -> EvaluationRecords:
@@ -237,15 +283,17 @@ class EvaluationStore:
         is_stored: bool = True,
         is_logged: bool = True,
     ) -> None:
-        if is_logged:
-            # Log first: clients that see the end must find it in the log.
-            event_type, text, more = log_entry(ended)
-            await self._add_to_log(ended.run_id, event_type, text, **more)
-        active.evaluation = ended
-        if is_stored:
-            self._active.pop(ended.id, None)
-        active.over.set()
-        self.changed.emit(ended.run_id)
+        try:
+            if is_logged:
+                # Log first: clients that see the end must find it in the log.
+                event_type, text, more = log_entry(ended)
+                await self._add_to_log(ended.run_id, event_type, text, **more)
+        finally:
+            active.evaluation = ended
+            if is_stored:
+                self._active.pop(ended.id, None)
+            active.over.set()
+            self.changed.emit(ended.run_id)
 
 
 def _reason(error: Exception) -> str:

@@ -22,7 +22,7 @@ from app.evaluation.records import EvaluationRecords
 from app.evaluation.store import ActiveEvaluation, EvaluationStore
 from app.protocol import messages
 from app.workers.video import RecordedVideo
-from storage.errors import EvaluationNotFoundError, NotWrittenError
+from storage.errors import EvaluationNotFoundError, NotWrittenError, RunNotFoundError
 from storage.files.evaluation_files import EvaluationFiles
 from storage.files.lab_folder import LabFolder
 
@@ -226,6 +226,47 @@ async def test_a_cancelled_evaluation_is_listed_as_cancelled(store: EvaluationSt
     assert (cancelled.status, cancelled.returns) == (EvaluationStatus.CANCELLED, ())
 
 
+async def test_an_end_is_stored_even_if_its_caller_is_cancelled(store: EvaluationStore) -> None:
+    active = await begin(store)
+    caller = asyncio.ensure_future(store.end(active, EvaluationStatus.CANCELLED))
+    await asyncio.sleep(0)
+
+    caller.cancel()
+    await store.close()
+
+    assert active.evaluation.status is EvaluationStatus.CANCELLED
+    assert (await store.get("run", active.evaluation.id)).status is EvaluationStatus.CANCELLED
+
+
+async def test_an_evaluation_whose_request_is_cancelled_is_carried_out(
+    store: EvaluationStore,
+) -> None:
+    has_begun = asyncio.Event()
+
+    async def work(_: ActiveEvaluation) -> None:
+        has_begun.set()
+
+    begin = store.begin(begin_evaluation("run", EvaluationRequest(episodes=1)), work)
+    request = asyncio.ensure_future(begin)
+    await asyncio.sleep(0)
+
+    request.cancel()
+
+    await has_begun.wait()
+
+
+async def test_an_evaluation_of_a_run_deleted_meanwhile_is_not_begun(
+    store: EvaluationStore,
+) -> None:
+    request = asyncio.ensure_future(begin(store))
+    await asyncio.sleep(0)
+
+    store.drop_run("run")
+
+    with pytest.raises(RunNotFoundError):
+        await request
+
+
 async def test_an_evaluation_that_is_being_stored_can_not_be_cancelled(
     store: EvaluationStore,
 ) -> None:
@@ -288,6 +329,7 @@ async def test_the_active_evaluation_of_a_deleted_run_is_cancelled_and_dropped(
 
     assert active.task is not None
     assert active.task.cancelled() or active.task.cancelling()
+    assert active.over.is_set()
     with pytest.raises(EvaluationNotFoundError):
         await store.get("run", active.evaluation.id)
 
