@@ -24,6 +24,17 @@ class Tasks:
         task.add_done_callback(self._ended)
         return task
 
+    async def complete(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Return the result of `work`, which continues if the caller is cancelled.
+
+        Requests are cancelled when the server stops; what they store must not be half-made.
+        """
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        # The caller gets its error; there is nothing to log.
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
     async def wait(self, seconds: float) -> None:
         """Wait until all tasks have ended, for at most `seconds`."""
         if self._running:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from app.core import InputError, Tasks
@@ -15,13 +15,7 @@ from app.evaluation.evaluation import Evaluation, EvaluationStatus, end_evaluati
 from app.evaluation.records import EvaluationRecords
 from app.protocol import UserCodeError
 from app.workers import JobError, RecordedVideo, WorkerGoneError
-from storage import (
-    EvaluationNotFoundError,
-    LabError,
-    NotWrittenError,
-    RunNotFoundError,
-    WrongStateError,
-)
+from storage import EvaluationNotFoundError, NotWrittenError, RunNotFoundError, WrongStateError
 from storage.files import LabFolder, folders_with_pending_evaluations
 
 RUNS_IN_MEMORY = 64
@@ -42,7 +36,6 @@ class ActiveEvaluation:
     """Whether it is already storing its result, which can't be cancelled."""
 
 
-Result = TypeVar("Result")
 Work = Callable[[ActiveEvaluation], Coroutine[Any, Any, None]]
 """Carries an evaluation out; an exception marks it as failed."""
 Log = Callable[..., Awaitable[None]]
@@ -88,36 +81,28 @@ class EvaluationStore:
     async def begin(self, evaluation: Evaluation, work: Work) -> ActiveEvaluation:
         """Store a new evaluation and start `work`, which carries it out.
 
-        A caller that is cancelled, as requests are when the server stops, doesn't interrupt it.
-
         Raises:
             NotWrittenError: if it can't be stored; then nothing is started.
             RunNotFoundError: if the run was deleted meanwhile.
         """
         active = self._active[evaluation.id] = ActiveEvaluation(evaluation)
-        if (refusal := await self._uninterrupted(self._begin(active, work))) is not None:
-            raise refusal
+        await self._tasks.complete(self._begin(active, work))
         return active
 
-    async def _begin(self, active: ActiveEvaluation, work: Work) -> LabError | None:
+    async def _begin(self, active: ActiveEvaluation, work: Work) -> None:
         run_id = active.evaluation.run_id
         try:
             await self._save(active.evaluation)
         except OSError as error:
             self._active.pop(active.evaluation.id, None)
-            return NotWrittenError(error.strerror or type(error).__name__)
+            raise NotWrittenError(error.strerror or type(error).__name__) from error
         if active.over.is_set():
-            return RunNotFoundError(run_id)
+            raise RunNotFoundError(run_id)
         if not active.is_ending:
             active.task = self._tasks.start(
                 self._carry_out(active, work), name=f"evaluate {run_id}"
             )
         self.changed.emit(run_id)
-        return None
-
-    async def _uninterrupted(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Wait for `work`, which continues if the waiting task is cancelled."""
-        return await asyncio.shield(self._tasks.start(work, name="store an evaluation"))
 
     async def change(self, active: ActiveEvaluation, **values: Any) -> None:
         """Store and announce changed values of an evaluation."""
@@ -148,15 +133,12 @@ class EvaluationStore:
         line: int | None = None,
         is_logged: bool = True,
     ) -> None:
-        """End an evaluation early; if that can't be stored, it is still reported as ended.
-
-        A caller that is cancelled, as requests are when the server stops, doesn't interrupt it.
-        """
+        """End an evaluation early; if that can't be stored, it is still reported as ended."""
         active.is_ending = True
         if active.task is asyncio.current_task():
             active.task = None
         ending = self._end(active, status, reason, line=line, is_logged=is_logged)
-        await self._uninterrupted(ending)
+        await self._tasks.complete(ending)
 
     async def _end(
         self,

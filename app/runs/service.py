@@ -1,10 +1,10 @@
 """Create, start, pause, change, stop and delete runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from app.core import StorageThread
+from app.core import StorageThread, Tasks
 from app.core.events import Event
 from app.run_config import RunRequest, each_run
 from app.runs.adjusting import RunAdjuster
@@ -17,7 +17,16 @@ from app.runs.trash import Trash
 from app.runs.unchecked import UncheckedRuns
 from storage import NotWrittenError, WrongStateError
 from storage.database import run_sets, runs
-from storage.records import FINAL_STATUSES, Allowance, ChangeableRun, RunRecord, RunStatus
+from storage.records import (
+    FINAL_STATUSES,
+    Allowance,
+    ChangeableRun,
+    RunRecord,
+    RunSetRecord,
+    RunStatus,
+)
+
+_CREATED_WITHIN_S = 5.0
 
 
 class RunService(RunReader):
@@ -40,7 +49,12 @@ class RunService(RunReader):
         self._queue = queue
         self._creation = creation
         self._trash = trash
+        self._creating = Tasks()
         self._adjuster = RunAdjuster(unchecked, journal, storage, queue)
+
+    async def close(self) -> None:
+        """Wait until the runs of cancelled requests are created."""
+        await self._creating.wait(_CREATED_WITHIN_S)
 
     async def create(
         self, allowance: Allowance, *requests: RunRequest, policy: bytes | None = None
@@ -52,8 +66,15 @@ class RunService(RunReader):
         Raises:
             InputError: if something in a request can't be used; then nothing is created.
         """
-        owner = allowance.owner
-        wanted = list(each_run(requests, owner))
+        wanted = list(each_run(requests, allowance.owner))
+        return await self._creating.complete(self._create(wanted, allowance.owner, policy))
+
+    async def _create(
+        self,
+        wanted: Sequence[tuple[RunRequest, RunSetRecord | None]],
+        owner: str | None,
+        policy: bytes | None,
+    ) -> list[RunRecord]:
         made: list[RunRecord] = []
         try:
             for request, run_set in wanted:

@@ -12,6 +12,7 @@ from app.runs.state import Capacity, CodeRefusal, Journal, OwnerLimit
 from app.runs.trash import Trash
 from app.runs.unchecked import UncheckedRuns
 from app.workers import WorkerPool
+from storage.database import run_sets
 
 _DISK_THREADS = 4
 
@@ -66,6 +67,7 @@ class RunServices:
         await mark_interrupted(self._journal, self._folder, self._storage)
         if self._auto_resume and resume:
             await queue_interrupted(self._journal, self._folder, self._storage)
+        await self._storage(run_sets.hide_open_sets)
         await self._trash.empty()
         if resume:
             await self.time_machine.open()
@@ -73,6 +75,7 @@ class RunServices:
 
     async def close(self) -> None:
         """Stop every run, and wait until all have delivered their model."""
+        await self.service.close()
         await self.queue.close()
         await self.time_machine.close()
         await self._trash.close()

@@ -1,12 +1,13 @@
 """Read and write sets of runs; their runs are read by `runs.members`."""
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 from peewee import fn
 
 from storage import GroupNotFoundError
 from storage.database.tables import RunRow, RunSetRow, record_of
-from storage.records import RunSetRecord, RunSetState
+from storage.records import RunSetKind, RunSetRecord, RunSetState
 
 
 def add_run_set(run_set: RunSetRecord) -> None:
@@ -29,6 +30,13 @@ def get_run_set(set_id: str) -> RunSetRecord:
 def close_run_set(set_id: str) -> None:
     """Mark a set as complete."""
     RunSetRow.update(state=RunSetState.CLOSED).where(RunSetRow.id == set_id).execute()
+
+
+def hide_open_sets() -> None:
+    """Hide the runs of seed groups that a killed server was still creating."""
+    is_open = (RunSetRow.state == RunSetState.OPEN) & (RunSetRow.kind == RunSetKind.SEEDS)
+    unfinished = RunRow.group_id.in_(RunSetRow.select(RunSetRow.id).where(is_open))
+    RunRow.update(deleted_at=datetime.now(UTC)).where(unfinished).execute()
 
 
 def erase_if_empty(set_id: str) -> None:

@@ -184,12 +184,20 @@ class LabFolder:
 
     def restore_from_trash(self, run_id: str) -> None:
         """Move a run's files out of the trash."""
-        if self._trash(run_id).exists():
-            self._trash(run_id).rename(self.run(run_id).path)
+        trash, folder = self._trash(run_id), self.run(run_id).path
+        if trash.exists() and not folder.exists():
+            trash.rename(folder)
 
-    def empty_trash(self, run_id: str) -> None:
-        """Delete a run's files permanently."""
+    def trashed_runs(self) -> tuple[str, ...]:
+        """Return the ids of the runs whose files are in the trash."""
+        folder = self.path / ".trash"
+        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        return tuple(name for name in names if not name.startswith("."))
+
+    def erase(self, run_id: str) -> None:
+        """Delete a run's files permanently, also those that a killed server had not yet moved."""
         shutil.rmtree(self._trash(run_id), ignore_errors=True)
+        self.run(run_id).remove()
 
     def _trash(self, run_id: str) -> Path:
         return self.path / ".trash" / run_id

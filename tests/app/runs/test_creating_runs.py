@@ -1,3 +1,4 @@
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,10 +11,12 @@ from app.core.settings import read_settings
 from app.lab import Lab
 from app.run_config.request import RunRequest
 from storage.database import run_sets, runs
+from storage.database.tables import RunSetRow
 from storage.errors import GroupNotFoundError
+from storage.files.lab_folder import LabFolder
 from storage.records.grants import Allowance, ChangeableRun, SeenFilter, VisibleRun
 from storage.records.run_sets import RunSetKind, RunSetState
-from storage.records.runs import RunFilter
+from storage.records.runs import RunFilter, RunRecord
 
 NOBODYS = Allowance(owner=None)
 
@@ -90,6 +93,68 @@ async def test_a_set_is_deleted_when_its_last_run_can_no_longer_be_restored(lab:
 
     with pytest.raises(GroupNotFoundError):
         run_sets.get_run_set(first.group_id)
+
+
+async def test_a_request_that_is_cancelled_creates_all_of_its_runs(lab: Lab) -> None:
+    created = asyncio.Queue[RunRecord]()
+    lab.runs.unchecked.run_changed.subscribe(created.put_nowait)
+    creating = asyncio.ensure_future(lab.runs.create(NOBODYS, request(seeds=3)))
+    group_id = (await created.get()).group_id
+    assert group_id is not None
+
+    creating.cancel()
+    await lab.runs.close()
+
+    assert len(await lab.runs.unchecked.group(group_id)) == 3
+    assert run_sets.get_run_set(group_id).state is RunSetState.CLOSED
+
+
+async def test_a_set_that_a_killed_server_was_creating_is_removed(lab: Lab) -> None:
+    kept, left = [await lab.runs.create(NOBODYS, request(seeds=2)) for _ in range(2)]
+    RunSetRow.update(state=RunSetState.OPEN).where(RunSetRow.id == left[0].group_id).execute()
+    await lab.open_for_one_command()
+
+    found = (await lab.runs.list(SeenFilter(RunFilter()))).items
+
+    assert {run.id for run in found} == {run.id for run in kept}
+    assert not (lab.settings.runs_folder.run(left[0].id).path).exists()
+
+
+async def test_a_run_whose_files_a_killed_server_left_in_the_trash_gets_them_back(
+    lab: Lab,
+) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seed=1))
+    folder = lab.settings.runs_folder
+    folder.move_to_trash(run.id)
+
+    await lab.runs._trash.empty()
+
+    assert folder.run(run.id).config.is_file()
+
+
+async def test_a_deleted_run_whose_files_were_not_moved_to_the_trash_is_erased(lab: Lab) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seed=1))
+    folder = lab.settings.runs_folder
+    runs.hide_run(run.id)
+
+    await lab.runs._trash.empty()
+
+    assert not folder.run(run.id).path.exists()
+
+
+async def test_a_run_whose_files_can_not_be_moved_is_not_deleted(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = await lab.runs.create(NOBODYS, request(seed=1))
+
+    def fail(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(LabFolder, "move_to_trash", fail)
+    with pytest.raises(OSError, match="Read-only"):
+        await lab.runs.delete(ChangeableRun(VisibleRun(run)))
+
+    assert (await lab.runs.unchecked.get(run.id)).id == run.id
 
 
 async def test_a_set_is_read_completely_whatever_its_number_of_runs(lab: Lab) -> None:
