@@ -1,6 +1,6 @@
 """The framing of the pipe between the web process and a worker: length, tag, content.
 
-Standard library only: `boot.py` uses it before anything else is imported.
+Standard library only: `boot.py` needs it before the worker has locked itself down.
 """
 
 import os

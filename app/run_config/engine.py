@@ -12,6 +12,11 @@ EngineChoice = Literal["auto", "fast", "sb3"]
 _SWITCHES = {"layer_norm": "layer normalization", "use_sde": "state-dependent noise"}
 _AS_REQUESTED = "as requested"
 _ALL_SUPPORTED = "all options are supported"
+_EARLIER_WORDS = {
+    "as asked for": _AS_REQUESTED,
+    "it does all that is asked for here": _ALL_SUPPORTED,
+}
+"""Reasons in configurations of version 0.1."""
 _UNSUPPORTED = {ObservationKind.IMAGE: "image", ObservationKind.DICT: "dict"}
 
 
@@ -37,6 +42,7 @@ def why_this_engine(choice: EngineChoice, why_not_fast: str | None) -> str:
 def describe_engine(engine: EngineName, why: str | None) -> str:
     """Return a sentence that names the engine, with the reason if it is known."""
     name = "the fast engine" if engine == "fast" else "Stable-Baselines3"
+    why = _EARLIER_WORDS.get(why or "", why)
     if why is None or why == _ALL_SUPPORTED:
         return f"Using {name}."
     return f"Using {name}, {why}." if why == _AS_REQUESTED else f"Using {name}: {why}."

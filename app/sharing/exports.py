@@ -10,7 +10,7 @@ import msgspec
 
 from app.catalog.algorithms import get_algorithm
 from app.core import InputError
-from app.protocol import commands
+from app.protocol import ENVIRONMENT_FILE, commands
 from app.run_config import config_of
 from app.runs import RunService, check_code, read_policy
 from app.sharing.play_script import play_script
@@ -40,7 +40,9 @@ class Exports:
         yield from event_records(_lines(self._folder.run(run.id).metrics), started=started)
 
     async def onnx(self, run: VisibleRun) -> bytes:
-        """Return a zip with the newest policy as ONNX and a script that plays it.
+        """Return a zip with the newest policy as ONNX, a script that plays it.
+
+        The code of a custom environment is included.
 
         Raises:
             WrongStateError: if the run has no policy yet, or its code may no longer run here.
@@ -55,7 +57,8 @@ class Exports:
         if not get_algorithm(run.algorithm).exports_to_onnx:
             message = f"Policies of {run.algorithm} can't be exported as ONNX."
             raise InputError(message, field="format")
-        command = commands.Export(setup=config_of(run).setup())
+        config = config_of(run)
+        command = commands.Export(setup=config.setup())
         try:
             async with self._pool.job(
                 command,
@@ -68,7 +71,10 @@ class Exports:
             raise InputError(str(error), field="format") from error
         except JobError as error:
             raise InputError(f"The policy could not be exported: {error}.") from error
-        return _zip({"policy.onnx": content, "play.py": play_script(config_of(run)).encode()})
+        files = {"policy.onnx": content, "play.py": play_script(config).encode()}
+        if config.env_code is not None:
+            files[ENVIRONMENT_FILE] = config.env_code.encode()
+        return _zip(files)
 
 
 def _lines(path: Path) -> Iterator[dict[str, object]]:

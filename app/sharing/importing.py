@@ -84,7 +84,7 @@ class Imports:
     def _unpack(self, incoming: IncomingRun, max_bytes: int | None) -> tuple[Manifest, bytes]:
         with open_archive(incoming.archive) as archive:
             if max_bytes is not None and archive.total > max_bytes:
-                raise _too_large(archive.total, max_bytes)
+                raise too_large("The bundle", archive.total, max_bytes)
             if archive.total + _RESERVED > self._folder.free():
                 raise InputError(
                     f"Unpacked, the bundle needs {archive.total / _MB:,.0f} MB, more than the disk "
@@ -115,7 +115,11 @@ async def _receive(
             size += len(piece)
             buffered += piece
             if size > limit:
-                raise BundleError(_LARGER) if max_bytes is None else _too_large(size, max_bytes)
+                raise (
+                    BundleError(_LARGER)
+                    if max_bytes is None
+                    else too_large("The bundle", size, max_bytes)
+                )
             if len(buffered) >= _WRITE_BUFFER:
                 await asyncio.to_thread(file.write, bytes(buffered))
                 buffered.clear()
@@ -129,9 +133,10 @@ async def _receive(
 _LARGER = f"The bundle is larger than {LARGEST_BUNDLE >> 20} MiB."
 
 
-def _too_large(size: int, max_bytes: int) -> OverLimitError:
+def too_large(what: str, size: int, max_bytes: int) -> OverLimitError:
+    """Return the refusal of something that doesn't fit into a user's disk quota."""
     return OverLimitError(
-        f"The bundle needs {size / _MB:,.0f} MB, and you may have "
+        f"{what} needs {size / _MB:,.0f} MB, and you may have "
         f"{max(0, max_bytes) / _MB:,.0f} MB more. Delete some runs first."
     )
 

@@ -19,10 +19,11 @@ from app.run_config import RunConfig, RunRequest
 from app.runs import RunService
 from app.sharing import hub
 from app.sharing.hub_messages import Failed, Pull, Pulled
+from app.sharing.importing import too_large
 from app.sharing.publishing import PublishRequest
 from app.workers import Job, JobError, JobRefusedError, WorkerPool
 from storage.database import runs, transaction
-from storage.files import IncomingRun, LabFolder, RunFolder
+from storage.files import IncomingRun, LabFolder
 from storage.records import Allowance, RunRecord, RunStatus
 
 _WITHIN_S = 120.0
@@ -67,16 +68,17 @@ class Pulls:
 
         Raises:
             InputError: if there is none that the lab can play; then no files remain.
+            OverLimitError: if it doesn't fit into the disk quota.
         """
         async with self._one_at_a_time:
             incoming = await asyncio.to_thread(self._folder.begin_import)
             try:
-                return await self._download_and_add(request, incoming, allowance.owner)
+                return await self._download_and_add(request, incoming, allowance)
             finally:
                 await asyncio.to_thread(incoming.remove)
 
     async def _download_and_add(
-        self, request: PullRequest, incoming: IncomingRun, owner: str | None
+        self, request: PullRequest, incoming: IncomingRun, allowance: Allowance
     ) -> RunRecord:
         files = incoming.folder
         await asyncio.to_thread(files.path.mkdir)
@@ -92,34 +94,35 @@ class Pulls:
             raise HubNotReachedError(found.message)
         if isinstance(found, Failed):
             raise InputError(found.message, field="repo_id")
-        config = await self._config(request, found, files)
         model = await asyncio.to_thread(files.model.read_bytes)
         normalization = await asyncio.to_thread(_content, files.delivered["vecnormalize.pkl"])
+        config = await self._config(request, found, model, is_normalized=bool(normalization))
         command = commands.ConvertModel(setup=config.setup(), model_size=len(model))
         async with self._opened(command, model + normalization) as job:
             policy = await job.file("policy.pt", at_most=_LARGEST)
+        _check_fits(len(model) + len(normalization) + len(policy), allowance.max_bytes)
         values = {
             "name": request.repo_id[:200],
             "env_id": config.env_id,
             "algorithm": config.algorithm,
             "config": config.model_dump(),
-            "owner": owner,
+            "owner": allowance.owner,
             "timesteps": config.total_timesteps,
         }
         run = await self._storage(_add_run, self._folder, incoming, policy, values)
         message = f"Pulled from {hub.endpoint()}/{request.repo_id}: {found.filename}."
         return await self._runs.announce_import(run, message)
 
-    async def _config(self, request: PullRequest, found: Pulled, files: RunFolder) -> RunConfig:
+    async def _config(
+        self, request: PullRequest, found: Pulled, model: bytes, *, is_normalized: bool
+    ) -> RunConfig:
         env_id = request.env_id or found.env_id
         if env_id is None:
             raise InputError(
                 f"{request.repo_id} doesn't name its environment. Specify it.", field="env_id"
             )
-        model = await asyncio.to_thread(files.model.read_bytes)
         async with self._opened(commands.Examine(), model) as job:
             examined = await job.answer(messages.Examined)
-        normalization = await asyncio.to_thread(files.delivered["vecnormalize.pkl"].is_file)
         await self._environments.find(env_id, {})
         run_request = RunRequest(
             env_id=env_id,
@@ -130,7 +133,7 @@ class Pulls:
                 **examined.more,
             },
             total_timesteps=max(1, examined.timesteps),
-            wrappers={"normalize_observation": True} if normalization else {},
+            wrappers={"normalize_observation": True} if is_normalized else {},
             seed=0,
         )
         return RunConfig.from_request(run_request)
@@ -153,6 +156,11 @@ class Pulls:
         except JobError as error:
             text = f"The model can't be opened: {error}."
             raise InputError(text, field="repo_id") from error
+
+
+def _check_fits(size: int, max_bytes: int | None) -> None:
+    if max_bytes is not None and size > max_bytes:
+        raise too_large("The model", size, max_bytes)
 
 
 def _content(path: Path) -> bytes:

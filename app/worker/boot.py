@@ -2,7 +2,8 @@
 
 `python -I -B boot.py fork-server` imports everything once and forks workers (`fork_server.py`).
 `python -I -B boot.py worker MEMORY_MB` runs one worker, for systems where fork isn't safe. It must
-lock down before it imports anything that could start threads or run foreign code.
+lock down before it imports anything that could start threads or run foreign code: until then it
+imports the standard library, our own code and msgspec only.
 Commands arrive on descriptor 0, frames leave on what was descriptor 1, prints go to descriptor 2.
 """
 

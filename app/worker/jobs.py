@@ -100,12 +100,10 @@ def _register_environment(job: commands.Command) -> None:
 def _environment_of(
     job: commands.Command,
 ) -> commands.Setup | commands.Describe | commands.Record | commands.TryOut | None:
-    match job:
-        case commands.Train() | commands.View() | commands.Evaluate() | commands.Clip():
-            return job.setup
-        case commands.Describe() | commands.Record() | commands.TryOut():
-            return job
-    return None
+    if isinstance(job, commands.Describe | commands.Record | commands.TryOut):
+        return job
+    setup = getattr(job, "setup", None)
+    return setup if isinstance(setup, commands.Setup) else None
 
 
 def _as_user_code_error(error: BaseException, job: commands.Command) -> BaseException:

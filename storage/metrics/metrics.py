@@ -177,9 +177,11 @@ def _shape(rows: Sequence[int], values: Sequence[float], max_points: int) -> Seq
     """Return the rows of the ends, and of the minimum and maximum of equal parts."""
     if len(rows) <= max_points:
         return rows
-    edges = np.linspace(0, len(rows), (max_points - 2) // 2 + 1).astype(int)
     column = np.asarray(values, dtype=np.float64)
     kept = {0, len(rows) - 1}
+    if (parts := (max_points - 2) // 2) == 0:
+        kept.add(int(np.abs(column - column.mean()).argmax()))
+    edges = np.linspace(0, len(rows), parts + 1).astype(int)
     for start, end in pairwise(edges.tolist()):
         part = column[start:end]
         kept |= {start + int(part.argmin()), start + int(part.argmax())}

@@ -51,5 +51,6 @@ class Report:
     env_code: str | None
     evaluations: Sequence[JsonObject]
     curves: Mapping[str, Points]
-    repeat: Repeat
+    repeat: Repeat | None
+    """How to reproduce it; None if another version wrote its configuration."""
     video: Video | None

@@ -64,8 +64,9 @@ def _as_text(report: Report) -> str:
         *_section("Insights", _insight_lines(report)),
         *_section("Evaluations", _evaluation_lines(report)),
         *_section("Configuration", (f"{k}: {write_value(v)}" for k, v in settings(report))),
-        *_section("Reproduce it", [report.repeat.command, api_call(report)]),
     ]
+    if repeat := report.repeat:
+        lines += _section("Reproduce it", [repeat.command, api_call(repeat)])
     if code := report.reward_code:
         lines += _section("Reward function (reward.py)", [code])
     if code := report.env_code:

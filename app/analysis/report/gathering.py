@@ -8,7 +8,7 @@ from typing import Any
 from app.analysis.insights import Insight
 from app.analysis.report.content import Fact, Points, Report, Video
 from app.analysis.report.repeating import repeat_of
-from app.run_config import config_of
+from app.run_config import readable_config
 from storage.files import RunFolder
 from storage.metrics import metrics
 from storage.records import JsonObject, RunRecord
@@ -49,7 +49,7 @@ def gather(
     on_progress: OnProgress,
 ) -> Report:
     """Return the report of a run; blocks."""
-    config = config_of(run)
+    config = readable_config(run)
     on_progress(0.1, "Reading metrics")
     curves = _curves(folder)
     on_progress(0.6, "Reading evaluations")
@@ -66,11 +66,11 @@ def gather(
         facts=_facts(run),
         insights=insights,
         config=run.config,
-        reward_code=config.reward_code,
-        env_code=config.env_code,
+        reward_code=config.reward_code if config else None,
+        env_code=config.env_code if config else None,
         evaluations=evaluations,
         curves=curves,
-        repeat=repeat_of(config),
+        repeat=repeat_of(config) if config else None,
         video=_video(folder),
     )
 

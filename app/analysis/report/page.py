@@ -20,7 +20,7 @@ def write_page(report: Report) -> str:
         report=report,
         charts=_charts(report),
         settings=settings(report),
-        call=api_call(report),
+        call=report.repeat and api_call(report.repeat),
         video=None if video is None else base64.b64encode(video.content).decode(),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from app.analysis.report.content import Report
+from app.analysis.report.content import Repeat, Report
 from app.core import write_value
 from storage.records import JsonObject
 
@@ -22,15 +22,15 @@ def settings(report: Report) -> Iterable[tuple[str, Any]]:
         "reward_code": report.reward_code and "reward.py",
         "env_code": report.env_code and "environment.py",
         # A seed is an identifier to copy, so it gets no thousands separators.
-        "seed": str(report.config["seed"]),
+        "seed": str(report.config.get("seed")),
     }
     return _flat({**report.config, **named})
 
 
-def api_call(report: Report) -> str:
+def api_call(repeat: Repeat) -> str:
     """Return the API request that reproduces the run."""
-    body = json.dumps(msgspec.to_builtins(report.repeat.body))
-    return f"{report.repeat.method} {report.repeat.path} {body}"
+    body = json.dumps(msgspec.to_builtins(repeat.body))
+    return f"{repeat.method} {repeat.path} {body}"
 
 
 def _flat(config: JsonObject, prefix: str = "") -> Iterable[tuple[str, Any]]:

@@ -24,6 +24,8 @@ class KeepsLastFrame(gym.Wrapper[Any, Any, Any, Any]):
         action: Any,  # noqa: ANN401 - any action
     ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Act; at the end of an episode keep its last frame."""
+        # If nobody asked for the last one, it must not appear in this episode.
+        self._last_frame = None
         observation, reward, terminated, truncated, info = self.env.step(action)
         if self.needs_frames and (terminated or truncated):
             self._last_frame = self.env.render()

@@ -76,10 +76,11 @@ def _examined(data: Mapping[str, Any]) -> messages.Examined:
     activation = options.get("activation_fn")
     if activation is not None and activation not in _ACTIVATIONS:
         raise _RefusedError("The lab does not support the activation function of this model.")
+    net_arch = options.get("net_arch")
     more = {name: int(options[name]) for name in ("n_quantiles", "n_critics") if name in options}
     return messages.Examined(
         algorithm=algorithm,
-        net_arch=_layers(options.get("net_arch") or _IMPORTABLE[algorithm].net_arch),
+        net_arch=_layers(_IMPORTABLE[algorithm].net_arch if net_arch is None else net_arch),
         activation_fn=_ACTIVATIONS[activation or _IMPORTABLE[algorithm].activation],
         more=more,
         timesteps=max(0, int(data.get("num_timesteps") or 0)),

@@ -93,8 +93,8 @@ def _model_class(setup: commands.Setup, envs: VecEnv) -> type[BaseAlgorithm]:
         return classes.sb3
     if policy_kind(envs.observation_space) != "Mlp":
         raise BadEnvironmentError(
-            f"The observations of {setup.env_id} are images or dictionaries now, which the fast "
-            "engine does not support. Make a new run."
+            f"The observations of {setup.env_id} are images or dictionaries, which the fast engine "
+            "does not support. Train a new run with engine sb3."
         )
     return classes.fast
 

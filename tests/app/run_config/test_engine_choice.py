@@ -10,6 +10,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from app.catalog.algorithms.catalogue import ALGORITHMS
 from app.core.errors import InputError
 from app.run_config.config import RunConfig
+from app.run_config.engine import describe_engine
 from app.run_config.request import RunRequest
 from app.worker.envs.vectorized.checked import BadEnvironmentError
 from app.worker.models.algorithms import ALGORITHMS as IMPLEMENTATIONS
@@ -22,6 +23,11 @@ ALL_SUPPORTED = "all options are supported"
 def config(**options: Any) -> RunConfig:
     request = {"env_id": "CartPole-v1", "algorithm": "PPO", **options}
     return RunConfig.from_request(RunRequest.model_validate(request))
+
+
+def test_the_reasons_in_configurations_of_0_1_are_still_understood() -> None:
+    assert describe_engine("fast", "it does all that is asked for here") == "Using the fast engine."
+    assert describe_engine("sb3", "as asked for") == "Using Stable-Baselines3, as requested."
 
 
 @pytest.mark.parametrize(
@@ -103,7 +109,7 @@ def test_a_worker_refuses_to_train_if_the_kind_of_observations_has_changed() -> 
         observation_space = gym.spaces.Dict({"place": gym.spaces.Box(-1, 1, (2,), np.float32)})
         action_space = gym.spaces.Discrete(2)
 
-    with pytest.raises(BadEnvironmentError, match=r"CartPole-v1 are images or dictionaries now"):
+    with pytest.raises(BadEnvironmentError, match=r"CartPole-v1 are images or dictionaries, which"):
         build_model(config().setup(), DummyVecEnv([DictObservations]))
 
 

@@ -84,5 +84,7 @@ def test_a_run_with_an_unreadable_config_is_listed_with_the_others(server: LabSe
     assert len(compared.json()["entries"]) == 2
     assert started.status_code == 422
     assert started.json()["error"]["code"] == "unreadable_config"
+    for form in ("json", "text", "html"):
+        assert server.api.get(f"/runs/{unreadable}/report?format={form}").status_code == 200
     for page in ("/", "/runs", f"/runs/{unreadable}", f"/compare?runs={readable},{unreadable}"):
         assert server.api.get(f"{server.url}{page}").status_code == 200, page

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from app.authoring.environments.template import TEMPLATE
 from tests.lab_server import LabServer, wait_until
 
 pytestmark = [
@@ -43,9 +44,19 @@ def test_tensorboard_reads_the_export(server: LabServer, run_id: str, tmp_path: 
         assert [value for _, value in ours] == pytest.approx([v for _, v in theirs], rel=1e-6)
 
 
+@pytest.fixture(scope="module")
+def run_on_custom_environment(server: LabServer) -> str:
+    server.api.post("/environments/custom", json={"name": "exported", "code": TEMPLATE})
+    run = server.train(env_id="custom/exported-v1", n_envs=2, hyperparameters=SMALL)
+    assert run["status"] == "completed", run["error"]
+    return str(run["id"])
+
+
+@pytest.mark.parametrize("which", ["run_id", "run_on_custom_environment"])
 def test_the_script_in_an_onnx_export_gets_the_same_returns_as_the_lab(
-    server: LabServer, run_id: str, tmp_path: Path
+    server: LabServer, which: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
+    run_id = request.getfixturevalue(which)
     wanted = {"episodes": 3, "seed": 7, "record": False}
     test = server.api.post(f"/runs/{run_id}/evaluations", json=wanted).json()
     path = f"/runs/{run_id}/evaluations/{test['id']}"
@@ -64,7 +75,8 @@ def test_the_script_in_an_onnx_export_gets_the_same_returns_as_the_lab(
         check=True,
     )
     played = [float(line.rpartition(" ")[2]) for line in done.stdout.splitlines()]
-    assert played == server.api.get(path).json()["returns"]
+    # The script prints six digits.
+    assert played == pytest.approx(server.api.get(path).json()["returns"], rel=1e-5)
 
 
 def test_a_policy_without_onnx_support_is_refused_with_the_reason(server: LabServer) -> None:

@@ -1,4 +1,5 @@
 import io
+import os
 import pickle
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +11,12 @@ import pytest
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from app.accounts.errors import OverLimitError
+from app.core.settings import read_settings
+from app.lab import Lab
+from app.sharing.pulling import PullRequest
+from storage.records.grants import Allowance, SeenFilter
+from storage.records.runs import RunFilter
 from tests.app.sharing.fake_hub import FakeHub, Fault, Repo
 from tests.conftest import free_port
 from tests.lab_server import LabServer, wait_until
@@ -75,6 +82,26 @@ def _returns(model: Any, normalized: VecNormalize, *, seeds: tuple[int, ...]) ->
     return returns
 
 
+async def test_a_model_larger_than_the_rest_of_the_disk_quota_is_refused(
+    hub: FakeHub, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", hub.url)
+    model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, policy_kwargs={"net_arch": [8]})
+    hub.repos["eve/large"] = Repo(
+        private=False, files={"ppo-CartPole-v1.zip": saved(model)}, tags=["CartPole-v1"]
+    )
+    lab = Lab(read_settings([], os.environ))
+    await lab.open_for_one_command()
+
+    with pytest.raises(OverLimitError, match=r"The model needs 0 MB, and you may have 0 MB more"):
+        await lab.sharing.pulls.pull(
+            PullRequest(repo_id="eve/large"), Allowance(owner=None, max_bytes=1_000)
+        )
+
+    assert (await lab.runs.list(SeenFilter(RunFilter()))).items == ()
+    await lab.close()
+
+
 class MaliciousPickle:
     def __reduce__(self) -> Any:
         return (Path.touch, (Path("/tmp/rl-lab-was-here"),))
@@ -84,6 +111,7 @@ def test_an_unusable_model_is_refused_with_the_reason_and_leaves_no_files(
     lab: LabServer, hub: FakeHub
 ) -> None:
     dqn = saved(DQN("MlpPolicy", "CartPole-v1", buffer_size=10))
+    flat = DQN("MlpPolicy", "CartPole-v1", buffer_size=10, policy_kwargs={"net_arch": []})
     bad = io.BytesIO()
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("data", "{}")
@@ -93,6 +121,7 @@ def test_an_unusable_model_is_refused_with_the_reason_and_leaves_no_files(
         "eve/silent": Repo(False, {"a.zip": dqn}),
         "eve/broken": Repo(False, {"a.zip": bad.getvalue()}, tags=["CartPole-v1"]),
         "eve/other": Repo(False, {"a.zip": dqn}, tags=["Acrobot-v1"]),
+        "eve/flat": Repo(False, {"a.zip": saved(flat)}, tags=["CartPole-v1"]),
         "eve/evil": Repo(
             False,
             {"a.zip": dqn, "vec_normalize.pkl": pickle.dumps(MaliciousPickle())},
@@ -107,6 +136,7 @@ def test_an_unusable_model_is_refused_with_the_reason_and_leaves_no_files(
         "eve/silent": "doesn't name its environment",
         "eve/broken": "can't read this model",
         "eve/other": "doesn't match Acrobot-v1",
+        "eve/flat": "net_arch must be a list of 1 to 8",
         "eve/evil": "Its observation normalization can't be read",
         "cartpole": "repo_id must be owner/name",
     }

@@ -113,6 +113,14 @@ def test_downsampling_keeps_to_its_limit(max_points: int) -> None:
     assert 2 <= len(kept) <= max_points
 
 
+def test_even_three_points_show_a_peak() -> None:
+    lines = [{"n": i, "timesteps": i, "reward": float(i == 500)} for i in range(1, 1_001)]
+
+    kept = metrics.downsample(lines, max_points=3)
+
+    assert [line["n"] for line in kept] == [1, 500, 1_000]
+
+
 def test_each_metric_is_downsampled_separately(path: Path) -> None:
     lines = [{"n": i, "timesteps": i, "reward": float(i)} for i in range(1, 101)]
     lines += [{"n": 101, "timesteps": 101, "loss": 0.5}]

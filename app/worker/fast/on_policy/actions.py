@@ -94,7 +94,8 @@ class _Categorical:
     def evaluate(self, outputs: Array, actions: Actions) -> tuple[Array, Array]:
         self._logs = outputs
         self._probabilities = np.empty_like(outputs)
-        self._chosen = (actions.T, _column_indices(outputs.shape[1]))
+        # Contiguous, so that sums over many sub-actions round alike whatever made the array.
+        self._chosen = (np.ascontiguousarray(actions.T), _column_indices(outputs.shape[1]))
         self._entropies = [self._softmax(part) for part in self._parts]
         log_prob = np.add.reduce(self._logs[self._chosen], axis=0)
         return log_prob, sum(self._entropies[1:], self._entropies[0])

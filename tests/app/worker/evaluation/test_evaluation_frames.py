@@ -80,6 +80,27 @@ def play(line: Line, env: RenderingEnv, *, steps: int = 10, records_video: bool 
     recording.send()
 
 
+class Ending(RenderingEnv):
+    """An environment whose episodes end with the first step."""
+
+    def reset(self, **_: Any) -> tuple[int, dict[str, Any]]:
+        return 0, {}
+
+    def step(self, _: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        return 0, 0.0, True, False, {}
+
+
+def test_a_last_frame_that_nobody_asked_for_is_not_shown_in_the_next_episode() -> None:
+    env = KeepsLastFrame(Ending(lambda count: count))
+    env.step(0)
+    env.needs_frames = False
+    env.reset()
+
+    env.step(0)
+
+    assert env.render() == 2
+
+
 def grey(_: int) -> Any:
     return np.full((40, 60, 3), 120, np.uint8)
 

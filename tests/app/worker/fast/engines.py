@@ -28,6 +28,7 @@ SPACE = Box(-1, 1, (3,), np.float32)
 ACTIONS: dict[str, gym.Space[Any]] = {
     "discrete": Discrete(3),
     "multi_discrete": MultiDiscrete([2, 4, 3]),
+    "many sub-actions": MultiDiscrete([3] * 12),
     "multi_binary": MultiBinary(3),
     "box": Box(-1, 2, (2,), np.float32),
     "box of several rows": Box(-1, 1, (2, 2), np.float32),

@@ -127,3 +127,15 @@ def test_diverged_training_is_reported() -> None:
 
     with pytest.raises(NotFiniteError, match="Lower learning_rate"):
         fast.train()
+
+
+def test_log_probabilities_of_many_sub_actions_do_not_depend_on_the_memory_layout() -> None:
+    _, fast = both_engines("PPO", actions="many sub-actions")
+    distribution, rng = fast.network.actions, np.random.default_rng(0)
+    outputs = rng.normal(size=(36, 50)).astype(np.float32)
+    rows = distribution.prepare(rng.integers(3, size=(50, 12)))
+
+    c_order, _ = distribution.evaluate(outputs.copy(), np.ascontiguousarray(rows))
+    f_order, _ = distribution.evaluate(outputs.copy(), np.asfortranarray(rows))
+
+    assert (c_order == f_order).all()
