@@ -45,7 +45,7 @@ doctor: setup-test
 presets: setup-test
 	$(BIN)/python -m benchmarks.training.presets --only "$(only)"
 
-# Take a picture of every page in every state into docs/images. Look at them before you commit.
+# Take a screenshot of every page in every state into docs/images. Look at them before you commit.
 screenshots: setup-test chromium
 	$(BIN)/python -m tests.browser.screenshots
 
@@ -66,7 +66,7 @@ setup-test: setup .venv/.test-packages
 assets/built/.done: assets/package.json assets/build.py | .venv/.packages
 	$(BIN)/python assets/build.py
 
-# Workers are locked in and can't keep what Python compiles: without this, each would do it again.
+# Sandboxed workers can't write bytecode files: without this, each would compile everything again.
 bytecode: setup
 	@$(BIN)/python -m compileall -q app components pages storage
 

@@ -20,7 +20,7 @@ from components.base import (
     quiet_button,
     read_limit,
 )
-from pages.layout import RESPONSE_TIMEOUT_S, frame
+from pages.layout import RESPONSE_TIMEOUT_S, SANDBOX_WORDS, frame
 from pages.opener import this_principal
 from pages.plain import plain_page
 from storage.records import InvitationRecord, Registration, Role
@@ -159,7 +159,9 @@ class InvitationPanel:
 def _server_panel(sandbox: Sandbox, used: int, free: int) -> None:
     unrestricted = ", ".join(sandbox.escapes) or "none"
     with panel("Server"):
-        ui.label(f"Sandbox {sandbox.level}; not restricted: {unrestricted}.").classes("lab-mono")
+        ui.label(
+            f"Sandbox {SANDBOX_WORDS[sandbox.level]}; not restricted: {unrestricted}."
+        ).classes("lab-mono")
         ui.label(f"Runs use {megabytes(used)}; {megabytes(free)} are free.").classes("lab-mono")
 
 

@@ -34,7 +34,7 @@ addEventListener("load", function watch() {
 });
 </script>"""
 
-_SANDBOX_WORDS = {
+SANDBOX_WORDS = {
     SandboxLevel.FULL: "on",
     SandboxLevel.PARTIAL: "partial",
     SandboxLevel.NONE: "off",
@@ -102,7 +102,7 @@ def _navigation(title: str) -> None:
 def _state(lab: Lab, sandbox: Sandbox) -> None:
     queue = lab.queue
     with ui.element("div").classes("lab-state"):
-        with ui.label(f"Sandbox {_SANDBOX_WORDS[sandbox.level]}").classes("lab-label is-wide"):
+        with ui.label(f"Sandbox {SANDBOX_WORDS[sandbox.level]}").classes("lab-label is-wide"):
             ui.tooltip(_sandbox_words(sandbox))
         workers = ui.label().classes("lab-label is-wide")
         ui.label(f"v{VERSION}").classes("lab-label is-wide")

@@ -137,7 +137,7 @@ class BranchDialog:
                 for parameter in get_algorithm(node.run.algorithm).hyperparameters
                 if parameter.name in LIVE_HYPERPARAMETERS
             }
-            self._budget = number_input("Steps to train", "", lambda: None)
+            self._budget = number_input("Total timesteps", "", lambda: None)
             self._refusal = Refusal()
             with ui.element("div").classes("lab-actions"):
                 primary_button("Train the branch", self._submit)

@@ -25,7 +25,7 @@ class LiveChanges:
         self._box = ui.expansion().props("dense dense-toggle").classes("lab-live-changes")
         with self._box, ui.element("div").classes("lab-form"):
             self._place = ui.element("div").classes("lab-pair")
-            self._budget = number_input("New budget", "", lambda: None)
+            self._budget = number_input("New total timesteps", "", lambda: None)
             self._error = ui.label().classes("lab-error").props('role="alert"')
             apply = ui.button("Apply", on_click=self._apply, color=None)
             apply.props("unelevated").classes("lab-button lab-compact lab-quiet")

@@ -6,7 +6,7 @@ _LABELS = {
     "total_timesteps": "Total timesteps",
     "n_envs": "Parallel envs",
     "seed": "Seed",
-    "seeds": "Repeats",
+    "seeds": "Number of seeds",
     "name": "Name",
     "init_from": "Start from run",
     "evaluate_every": "Evaluate every (steps)",

@@ -34,7 +34,7 @@ export default {
       <dl class="lab-info" v-if="now && Object.keys(now.info).length" aria-label="Info">
         <template v-for="(value, name) in now.info"><dt>{{ name }}</dt><dd>{{ typeof value === "number" ? number(value) : value }}</dd></template>
       </dl>
-      <p class="lab-small lab-state-note" v-else-if="now">info is empty.</p>
+      <p class="lab-small lab-state-note" v-else-if="now">The environment's <code>info</code> is empty.</p>
     </div>`,
   props: { components: Array, unseen: String },
   data: () => ({ now: null, spoken: "", seen: [] }),

@@ -42,7 +42,9 @@ async def list_tokens(
 
 
 @router.post("/tokens", status_code=201)
-async def make_token(body: NewToken, accounts: TheAccounts, principal: ThePrincipal) -> FreshToken:
+async def create_token(
+    body: NewToken, accounts: TheAccounts, principal: ThePrincipal
+) -> FreshToken:
     """Create an API token; only this answer shows its secret."""
     token, secret = await accounts.profiles.make_token(principal, body)
     return FreshToken(**Token.of(token).model_dump(), token=secret)

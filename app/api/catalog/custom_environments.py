@@ -106,7 +106,7 @@ class WrittenEnvironment(BaseModel):
 
 
 @router.get("")
-async def list_written(
+async def list_custom(
     lab: TheLab, principal: ThePrincipal, page: TheShortPage
 ) -> Listing[WrittenEnvironment]:
     """List the custom environments that you may see."""

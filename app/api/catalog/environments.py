@@ -33,7 +33,7 @@ async def list_environments(
 # Ids may contain slashes, so the longer path comes first.
 @router.get("/{env_id:path}/preview.png", response_class=FileResponse)
 async def preview(env_id: str, lab: TheLab, principal: ThePrincipal) -> FileResponse:
-    """Return a rendered picture of an installed environment."""
+    """Return the preview image of an installed environment."""
     spec = await find_for(env_id, lab, principal)
     try:
         spec.check_installed()

@@ -165,7 +165,9 @@ async def hold(preview_id: str, held: HeldKeys, lab: TheLab, principal: ThePrinc
 
 
 @router.post("/{preview_id}/demonstration", status_code=201)
-async def keep(preview_id: str, lab: TheLab, principal: ThePrincipal) -> Demonstration:
+async def save_demonstration(
+    preview_id: str, lab: TheLab, principal: ThePrincipal
+) -> Demonstration:
     """Save the episode that was just stepped through or played to its end."""
     tryout = lab.tryouts.get(principal, preview_id)
     return Demonstration.of(await lab.demonstrations.save(principal, tryout))

@@ -44,7 +44,7 @@ class CompareQuery(RequestShape):
     runs: Annotated[str, Field(max_length=2_000)]
     """Comma-separated ids of runs and, as `g:<id>`, of groups; at most 20."""
     against: ShortText | None = None
-    """The baseline of the comparison; by default the first entry."""
+    """The reference of the comparison; by default the first entry."""
     metric: ShortText = SCORE_METRIC
     x: Axis = "timesteps"
     max_points: int = Field(default=500, ge=1, le=MAX_POINTS)

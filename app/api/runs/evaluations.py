@@ -147,7 +147,7 @@ async def list_recordings(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Ev
 
 
 @evolutions.post("", status_code=202, responses=_WRONG_STATE)
-async def evolve(
+async def create_evolution(
     run: Annotated[ChangeableRun, evaluable(uses_disk=True)], lab: TheLab
 ) -> Evaluation:
     """Join a run's clips into one video; use its id at /evaluations."""

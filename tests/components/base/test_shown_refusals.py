@@ -29,7 +29,7 @@ async def test_live_changes_show_that_a_run_belongs_to_another_user(user: User) 
         LiveChanges(on_change=refuse)
 
     await user.open("/steering")
-    user.find("New budget").type("1000")
+    user.find("New total timesteps").type("1000")
     user.find("Apply").click()
 
     await user.should_see("Run r1 is not yours.")
