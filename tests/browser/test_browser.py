@@ -16,7 +16,7 @@ _TIMEOUT_MS = 60_000
 
 
 def start_training(page: Page, timesteps: str = "5,000,000") -> None:
-    page.get_by_label("Total timesteps").fill(timesteps)
+    page.get_by_label("Total timesteps", exact=True).fill(timesteps)
     page.get_by_role("button", name="Train", exact=True).click()
 
 

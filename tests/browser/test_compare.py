@@ -172,10 +172,10 @@ def test_a_run_is_branched_from_a_checkpoint_and_the_lineage_shows_the_changes(
     page.get_by_role("button", name="Branch Trunk").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("learning_rate").fill("0.01")
-    dialog.get_by_label("Total timesteps").fill("many")
+    dialog.get_by_label("Total timesteps", exact=True).fill("many")
     dialog.get_by_role("button", name="Train the branch").click()
     expect(dialog.get_by_role("alert")).to_contain_text("total_timesteps")
-    dialog.get_by_label("Total timesteps").fill("2,048")
+    dialog.get_by_label("Total timesteps", exact=True).fill("2,048")
     dialog.get_by_role("button", name="Train the branch").click()
 
     page.wait_for_url(lambda url: "/runs/" in url and run["id"] not in url)

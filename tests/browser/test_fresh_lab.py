@@ -58,7 +58,7 @@ def test_pages_report_a_lost_connection_and_reconnect(browser: Browser, empty: L
     runs = visit.open("/runs")
     expect(runs.locator("html")).to_have_attribute("data-connection", "on")
     page = visit.open("/train")
-    page.get_by_label("Total timesteps").fill("5,000,000")
+    page.get_by_label("Total timesteps", exact=True).fill("5,000,000")
     page.get_by_role("button", name="Train", exact=True).click()
     page.locator(".lab-stage canvas").wait_for(timeout=_TIMEOUT_MS)
 

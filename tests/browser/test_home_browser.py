@@ -78,12 +78,12 @@ def expect_status(page: Page, text: str) -> None:
 
 def test_shortcuts_do_what_buttons_do(visit: Visit) -> None:
     page = visit.open("/train")
-    page.get_by_label("Total timesteps").fill("5,000,000")
+    page.get_by_label("Total timesteps", exact=True).fill("5,000,000")
     page.keyboard.type("t?")
-    expect(page.get_by_label("Total timesteps")).to_have_value("5,000,000t?")
+    expect(page.get_by_label("Total timesteps", exact=True)).to_have_value("5,000,000t?")
     train = page.get_by_role("button", name="Train", exact=True)
     expect(train).to_be_disabled()
-    page.get_by_label("Total timesteps").fill("5,000,000")
+    page.get_by_label("Total timesteps", exact=True).fill("5,000,000")
     expect(train).to_be_enabled()
     page.evaluate("document.activeElement.blur()")
 
@@ -143,7 +143,7 @@ def test_the_tour_ends_with_a_trained_agent(
     page.get_by_role("radio", name="CartPole-v1").click()
     expect(tour.get_by_text("step 2 of 4")).to_be_visible()
 
-    page.get_by_label("Total timesteps").fill("5000")
+    page.get_by_label("Total timesteps", exact=True).fill("5000")
     page.get_by_role("button", name="Train", exact=True).click()
 
     expect(tour.get_by_text("step 3 of 4")).to_be_visible(timeout=_TIMEOUT_MS)

@@ -109,7 +109,7 @@ def test_a_template_is_checked_used_and_trained_with(phone: Visit) -> None:
     expect(lab).not_to_be_visible()
     row = page.get_by_role("group", name="Reward", exact=True)
     expect(row).to_contain_text("alive, centre, upright")
-    page.get_by_label("Total timesteps").fill("3000")
+    page.get_by_label("Total timesteps", exact=True).fill("3000")
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.get_by_text("Learns from a custom reward.")).to_be_visible()
     terms = page.locator(".lab-curve").filter(has_text="Reward terms")

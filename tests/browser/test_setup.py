@@ -119,7 +119,7 @@ def test_an_invalid_value_is_reported_while_it_is_typed(phone: Visit) -> None:
     page = phone.open("/train")
     form = open_setup(page)
 
-    form.get_by_label("Total timesteps").fill("-5")
+    form.get_by_label("Total timesteps", exact=True).fill("-5")
 
     expect(form.get_by_text("Total timesteps must be at least 1, got -5.").first).to_be_visible()
     expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
@@ -128,23 +128,25 @@ def test_an_invalid_value_is_reported_while_it_is_typed(phone: Visit) -> None:
 def test_a_reload_keeps_typed_values_and_a_new_visit_does_not(visit: Visit) -> None:
     page = visit.open("/train")
     form = open_setup(page)
-    default = form.get_by_label("Total timesteps").input_value()
-    form.get_by_label("Total timesteps").fill("-5")
+    default = form.get_by_label("Total timesteps", exact=True).input_value()
+    form.get_by_label("Total timesteps", exact=True).fill("-5")
     expect(form.get_by_text("Total timesteps must be at least 1, got -5.").first).to_be_visible()
 
     page.reload()
     form = open_setup(page)
-    expect(form.get_by_label("Total timesteps")).to_have_value("-5", timeout=_TIMEOUT_MS)
+    expect(form.get_by_label("Total timesteps", exact=True)).to_have_value(
+        "-5", timeout=_TIMEOUT_MS
+    )
 
     page.goto(page.url)
     page.wait_for_function("window.did_handshake")
-    expect(open_setup(page).get_by_label("Total timesteps")).to_have_value(default)
+    expect(open_setup(page).get_by_label("Total timesteps", exact=True)).to_have_value(default)
 
 
 def test_train_is_replaced_by_pause_and_stop_and_then_by_resume(phone: Visit) -> None:
     page = phone.open("/train")
     form = open_setup(page)
-    form.get_by_label("Total timesteps").fill("5,000,000")
+    form.get_by_label("Total timesteps", exact=True).fill("5,000,000")
     form.get_by_role("button", name="Train", exact=True).click()
     live = page.get_by_label("Live feed")
 
@@ -254,6 +256,6 @@ def test_a_viewer_sees_why_the_form_is_disabled(
     form = page.get_by_label("Setup", exact=True)
     expect(form.get_by_text("Viewers have read-only access. An administrator")).to_be_visible()
     expect(form.get_by_role("button", name="Train", exact=True)).to_be_disabled()
-    expect(form.get_by_label("Total timesteps")).to_have_count(1)
+    expect(form.get_by_label("Total timesteps", exact=True)).to_have_count(1)
     assert page.locator(".lab-form[inert]").count() == 1
     visit.close()

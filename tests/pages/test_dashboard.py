@@ -1,5 +1,4 @@
 import asyncio
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,9 @@ from nicegui.testing import User
 from app.catalog.environments.catalogue import ENVIRONMENTS
 from components.history.run_table import RunTable
 from components.setup.form_memory import FormMemory
+from storage.database import runs
+from storage.records.runs import RunStatus
+from tests.stored_configs import stored_config
 
 pytestmark = pytest.mark.slow
 
@@ -276,21 +278,19 @@ async def test_a_missing_run_is_reported(user: User) -> None:
 
 
 async def test_a_run_of_another_version_is_shown_and_training_it_again_is_refused(
-    user: User, runs_dir: Path
+    user: User,
 ) -> None:
-    body = {"env_id": "CartPole-v1", "algorithm": "PPO", "total_timesteps": 2_000}
-    run = (await user.http_client.post("/api/runs", json=body)).json()
-    config = json.dumps({**run["config"], "of_a_later_version": 1, "engine_used": "fast"})
-    with closing(sqlite3.connect(runs_dir / "lab.db")) as other, other:
-        change = "UPDATE runs SET config_json = ?, started_at = created_at, status = 'failed'"
-        other.execute(change, (config,))
+    await user.open("/runs")
+    config = stored_config(of_a_later_version=1)
+    run = runs.create_run(name="Later", env_id="CartPole-v1", algorithm="PPO", config=config)
+    for status in (RunStatus.QUEUED, RunStatus.STARTING, RunStatus.RUNNING, RunStatus.FAILED):
+        runs.change_status(run.id, status)
 
-    await user.open(f"/runs/{run['id']}")
+    await user.open(f"/runs/{run.id}")
     await user.should_see("can't read the run's configuration")
     user.find("Train again").click()
 
-    await user.should_see(f"The configuration of run {run['id']} can't be read")
-    assert (await user.http_client.get(f"/api/runs/{run['id']}")).json()["engine"] == "fast"
+    await user.should_see(f"The configuration of run {run.id} can't be read")
 
 
 async def test_the_run_list_is_empty_at_first(user: User) -> None:

@@ -71,13 +71,15 @@ def test_an_unknown_environment_option_gives_the_environment_with_its_defaults()
 def test_a_run_with_an_unreadable_config_is_listed_with_the_others(server: LabServer) -> None:
     readable, unreadable = server.create()["id"], server.create()["id"]
     database = open_database(LabFolder(server.folder).database)
-    runs.merge_config(unreadable, {"of_a_later_version": 1, "total_timesteps": None})
+    later = {"of_a_later_version": 1, "total_timesteps": None, "engine_used": "later"}
+    runs.merge_config(unreadable, later)
     database.close()
 
     listed = server.api.get("/runs").json()["items"]
     compared = server.api.get("/compare", params={"runs": f"{readable},{unreadable}"})
     started = server.api.post(f"/runs/{unreadable}/start")
 
+    assert {run["id"]: run["engine"] for run in listed}[unreadable] == "later"
     configs = {run["id"]: run["config"] for run in listed}
     assert configs[readable]
     assert configs[unreadable]["of_a_later_version"] == 1

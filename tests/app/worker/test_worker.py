@@ -257,6 +257,7 @@ class _ScriptedWorker(LocalWorker):
                 return self.returncode
 
         self._started = _Process()  # type: ignore[assignment]
+        self._reading = self._tasks.start(asyncio.sleep(0), name="no output")
         return await super().receive()
 
 
