@@ -41,7 +41,7 @@
   const PAGES = { h: "/", t: "/train", r: "/runs", c: "/compare" };
   const TYPING = "input, textarea, select, [contenteditable=true], [role=combobox], [role=listbox], [data-takes-keys]";
   const ACTS_ON_SPACE = "button, a, summary, [role=button], [role=radio], [role=checkbox], [role=tab], video";
-  let gPressedAt = 0;
+  let gPressedAt = -Infinity; // never: 0 is when the page was opened
 
   const isSeen = (element) => element.checkVisibility?.({ visibilityProperty: true }) ?? !!element.offsetParent;
   function find(names) {
@@ -60,7 +60,7 @@
   // Returns whether the key was handled.
   function press(key, target) {
     const afterG = performance.now() - gPressedAt < SECOND_KEY_WITHIN_MS;
-    gPressedAt = key === "g" ? performance.now() : 0;
+    gPressedAt = key === "g" ? performance.now() : -Infinity;
     if (afterG && PAGES[key]) { location.href = PAGES[key]; return true; }
     if (key === "?") { help(); return true; }
     if (key === "/") return search();
