@@ -143,7 +143,8 @@ def test_the_tour_ends_with_a_trained_agent(
     page.get_by_role("radio", name="CartPole-v1").click()
     expect(tour.get_by_text("step 2 of 4")).to_be_visible()
 
-    page.get_by_label("Total timesteps", exact=True).fill("5000")
+    # Enough that the page shows the training before it is over.
+    page.get_by_label("Total timesteps", exact=True).fill("50000")
     page.get_by_role("button", name="Train", exact=True).click()
 
     expect(tour.get_by_text("step 3 of 4")).to_be_visible(timeout=_TIMEOUT_MS)
