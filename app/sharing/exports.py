@@ -40,7 +40,7 @@ class Exports:
         yield from event_records(_lines(self._folder.run(run.id).metrics), started=started)
 
     async def onnx(self, run: VisibleRun) -> bytes:
-        """Return a zip with the newest policy as ONNX, a script that plays it.
+        """Return a zip with the newest policy as ONNX and a script that plays it.
 
         The code of a custom environment is included.
 
