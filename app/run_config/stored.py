@@ -19,8 +19,9 @@ def config_of(run: RunRecord) -> RunConfig:
     try:
         return RunConfig.model_validate(run.config)
     except ValidationError as error:
-        reason = input_error([dict(one) for one in error.errors()])
-        raise UnreadableConfigError(run.id, str(reason)) from None
+        # Only what is wrong: the sentence after it tells how to correct a request.
+        reason = str(input_error([dict(one) for one in error.errors()])).partition(". ")[0]
+        raise UnreadableConfigError(run.id, reason) from None
 
 
 def readable_config(run: RunRecord) -> RunConfig | None:

@@ -106,6 +106,21 @@ def test_shortcuts_do_what_buttons_do(visit: Visit) -> None:
     page.wait_for_url("**/runs")
 
 
+def test_a_key_right_after_a_page_was_opened_is_not_the_second_of_two(visit: Visit) -> None:
+    page = visit.open("/runs")
+    page.evaluate("performance.now = () => 100")
+
+    page.keyboard.press("h")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.url.endswith("/runs")
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+
+    page.wait_for_url(visit.server.url + "/")
+
+
 def test_shortcuts_can_be_switched_off(visit: Visit) -> None:
     page = visit.open("/runs")
     page.get_by_role("button", name="Help and keyboard shortcuts").click()

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from tests.app.accounts.users import ApiUser
 from tests.app.cli.conftest import TrainedLab
+from tests.lab_server import LabServer, run_main, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -135,3 +138,21 @@ def test_a_missing_checkpoint_is_refused(trained: TrainedLab, wanted: str, sente
 
     assert code == 2
     assert sentence in output
+
+
+def test_a_video_is_recorded_although_the_owner_has_used_up_their_disk_quota(
+    start_server: Callable[..., LabServer],
+) -> None:
+    settings = {"RL_LAB_AUTH": "on", "RL_LAB_BCRYPT_COST": "4"}
+    lab = start_server(**settings)
+    owner = ApiUser(lab, "root@example.org").register(name="Root")
+    run_id = owner.create_run(start=True)
+    wait_until(lambda: owner.api.get(f"/runs/{run_id}").json()["status"] == "completed")
+    owner.api.patch(f"/admin/people/{owner.me['id']}", json={"disk_mb": 0})
+    lab.terminate()
+
+    flags = ("evaluate", run_id, "--episodes", "1", "--record")
+    code, output = run_main(*flags, RL_LAB_RUNS=str(lab.folder), **settings)
+
+    assert code == 0, output
+    assert "saved with the run" in output
