@@ -11,17 +11,18 @@ import numpy as np
 
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError, shorten
-from app.protocol import messages
+from app.protocol import SeedFamily, messages
 from app.run_config import MAX_SEED
-from app.runs.execution import EVAL_SEED
 from app.statistics import bootstrap_interval, mean
 from app.workers import Video
 from storage.records import EventLevel
 
-EPISODES = 5
+EPISODES = 20
 MAX_EPISODES = 1_000
 _ARTIFACT = re.compile(r"checkpoint-(\d{1,15})\.zip", re.ASCII)
 MAX_EPISODES_WITH_CODE = 100
+MIN_FINAL_EPISODES = 20
+"""Number of episodes from which a final evaluation makes the score of a run."""
 
 
 class EvaluationStatus(StrEnum):
@@ -44,9 +45,13 @@ class EvaluationRequest:
     """The options of an evaluation."""
 
     episodes: int = EPISODES
-    seed: int = EVAL_SEED
-    """Seed of the first episode; each further episode adds 1."""
+    seed: int | None = None
+    """Seed of the first episode; each further episode adds 1. None: the first of its family."""
+    seed_family: SeedFamily = SeedFamily.TEST
+    """The family of seeds, if no seed is given."""
     deterministic: bool = True
+    disturbances: bool = False
+    """Whether the noise and the randomization of training apply, too."""
     checkpoint: int | str | None = None
     """The step of a checkpoint, or `best`; None means the newest policy."""
     record: bool = False
@@ -59,9 +64,15 @@ class EvaluationRequest:
             # Accept the name that the list of artifacts shows.
             object.__setattr__(self, "checkpoint", int(named[1]))
         _check_number("episodes", self.episodes, 1, MAX_EPISODES)
-        _check_number("seed", self.seed, 0, MAX_SEED - MAX_EPISODES)
+        if self.seed is not None:
+            _check_number("seed", self.seed, 0, MAX_SEED - MAX_EPISODES)
         if self.code is not None:
             _check_number("episodes", self.episodes, 1, MAX_EPISODES_WITH_CODE)
+
+    @property
+    def first_seed(self) -> int:
+        """The seed of the first episode."""
+        return self.seed_family.first_seed if self.seed is None else self.seed
 
     def check_code(self) -> None:
         """Check the code statically, without running it; this is slow for large files.
@@ -117,12 +128,40 @@ class Evaluation:
     returns: tuple[float, ...] = ()
     lengths: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
+    successes: int | None = None
+    """Number of episodes that reached the goal; None if the environment doesn't report it."""
     left_out: tuple[str, ...] = ()
     """Disturbances that were active in training and are disabled here."""
+    disturbances: tuple[str, ...] = ()
+    """Disturbances of training that are active here, too."""
     code: str | None = None
     custom: dict[str, float] | None = None
     """Mean over the episodes of each value the code returns."""
     custom_per_episode: dict[str, tuple[float, ...]] | None = None
+
+    @property
+    def seed_family(self) -> SeedFamily | None:
+        """The family of its seeds; None if they belong to none, or there are several."""
+        families = {SeedFamily.of(seed) for seed in (*self.seeds[:1], *self.seeds[-1:])}
+        return families.pop() if len(families) == 1 else None
+
+    @property
+    def success_rate(self) -> float | None:
+        """Fraction of the episodes that reached the goal, if the environment reports it."""
+        return None if self.successes is None else self.successes / len(self.returns)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether its mean is the score of a run whose final policy it evaluated.
+
+        No choice is left that could raise the score: the seeds are the same for every run. Nor
+        does code of a user that could write it run in the same process.
+        """
+        first = SeedFamily.FINAL.first_seed
+        is_plain = self.deterministic and not self.disturbances and self.code is None
+        is_plain &= self.checkpoint is None
+        is_long = self.seeds[:1] == (first,) and self.episodes >= MIN_FINAL_EPISODES
+        return self.kind == "evaluation" and is_plain and is_long
 
     @property
     def has_video(self) -> bool:
@@ -148,7 +187,7 @@ def begin_evaluation(run_id: str, request: EvaluationRequest) -> Evaluation:
         record=request.record,
         code=request.code,
         episodes=request.episodes,
-        seeds=tuple(request.seed + episode for episode in range(request.episodes)),
+        seeds=tuple(request.first_seed + episode for episode in range(request.episodes)),
     )
 
 
@@ -232,6 +271,7 @@ def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
         },
         returns=found.returns,
         lengths=found.lengths,
+        successes=found.successes,
         **_custom(found),
     )
 

@@ -27,13 +27,13 @@ from app.evaluation.evolution_videos import (
 )
 from app.evaluation.live_frames import show_live
 from app.evaluation.store import ActiveEvaluation, EvaluationStore
-from app.protocol import commands, messages
-from app.run_config import RunConfig, config_of
+from app.protocol import SeedFamily, commands, messages
+from app.run_config import RunConfig, config_of, readable_config
 from app.runs import RunService, check_has_policy, load_policy
 from app.runs.execution import Clip, TimeMachine
 from app.workers import EpisodePlayer, WorkerPool
-from storage import LabError, WrongStateError
-from storage.records import ChangeableRun, RunRecord, RunStatus, VisibleRun
+from storage import LabError, NotWrittenError, RunNotFoundError, WrongStateError
+from storage.records import ChangeableRun, EventLevel, RunRecord, RunStatus, VisibleRun
 
 MAX_ACTIVE_PER_RUN = 5
 MAX_ACTIVE = 20
@@ -89,6 +89,7 @@ class Evaluations:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._announced = 0.0
         runs.run_deleted.subscribe(store.drop_run)
+        runs.unchecked.run_ended.subscribe(self._evaluate_at_the_end)
 
     async def start(
         self,
@@ -203,6 +204,21 @@ class Evaluations:
         work = partial(self._evaluate, request=request, on_progress=on_progress)
         return await self.store.begin(begin_evaluation(run.id, request), work)
 
+    async def _evaluate_at_the_end(self, run: RunRecord) -> None:
+        """Evaluate the final policy of a complete run, if its configuration asks for it."""
+        config = readable_config(run)
+        if run.status is not RunStatus.COMPLETED or config is None:
+            return
+        if (episodes := config.evaluation.final_episodes) == 0:
+            return
+        request = EvaluationRequest(episodes=episodes, seed_family=SeedFamily.FINAL)
+        work = partial(self._evaluate, request=request, on_progress=lambda _: None)
+        try:
+            await self.store.begin(begin_evaluation(run.id, request), work)
+        except (NotWrittenError, RunNotFoundError) as error:
+            text = f"The final evaluation could not be started: {error}"
+            await self._runs.add_event(run.id, "evaluation_failed", text, level=EventLevel.WARNING)
+
     def _check_limits(self, run_id: str) -> None:
         active = [one for one in self.store.active() if one.kind == "evaluation"]
         if sum(one.run_id == run_id for one in active) >= MAX_ACTIVE_PER_RUN:
@@ -230,7 +246,7 @@ class Evaluations:
         policy = await load_policy(self._runs, run, request.checkpoint)
         command = _command(request, config)
         async with self._pool.job(command, low_priority=True) as job:
-            await self._begin(active, policy.timesteps, config.wrappers.disturbances)
+            await self._begin(active, policy.timesteps, request, config.wrappers.disturbances)
             player = EpisodePlayer(
                 job,
                 command,
@@ -238,21 +254,32 @@ class Evaluations:
                 on_episode=partial(self._progress, active, on_progress),
             )
             async with show_live(feed.frames, player):
-                found, recorded = await player.play(policy.frame)
+                found, recorded = await player.play(
+                    policy.frame, episodes=request.episodes, seed=request.first_seed
+                )
         summary = await asyncio.to_thread(summarise, active.evaluation, found)
         if request.record and not config.environment.renders:
             summary = replace(summary, video_note=_NO_RENDERING)
         await self.store.complete(active, summary, recorded)
+        run = await self._runs.get(run.id)
+        if summary.is_final and run.status.is_over and policy.timesteps == run.progress.timesteps:
+            assert summary.mean_return is not None
+            await self._runs.save_final_evaluation(run.id, summary.mean_return, policy.timesteps)
 
     async def _begin(
-        self, active: ActiveEvaluation, timesteps: int | None, left_out: tuple[str, ...]
+        self,
+        active: ActiveEvaluation,
+        timesteps: int | None,
+        request: EvaluationRequest,
+        disturbances: tuple[str, ...],
     ) -> None:
         await self.store.change(
             active,
             status=EvaluationStatus.RUNNING,
             started_at=datetime.now(UTC),
             timesteps=timesteps,
-            left_out=left_out,
+            left_out=() if request.disturbances else disturbances,
+            disturbances=disturbances if request.disturbances else (),
         )
         count = active.evaluation.episodes
         text = f"Evaluation started: {count} {'episode' if count == 1 else 'episodes'}."
@@ -310,14 +337,15 @@ class Evaluations:
 
 def _command(request: EvaluationRequest, config: RunConfig) -> commands.Evaluate:
     renders = config.environment.renders
+    # A custom reward runs in the worker to show its terms, where it could change a score.
+    is_score = SeedFamily.of(request.first_seed) is SeedFamily.FINAL
     return commands.Evaluate(
         setup=config.setup(),
-        episodes=request.episodes,
-        seed=request.seed,
         deterministic=request.deterministic,
+        disturbed=request.disturbances,
         reports_each=True,
         renders=renders,
         records_video=renders and request.record,
-        reward=config.reward,
+        reward=None if is_score else config.reward,
         code=request.code,
     )

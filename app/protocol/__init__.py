@@ -12,8 +12,9 @@ from app.protocol.messages import (
     Scored,
     Term,
 )
-from app.protocol.pipe import Channel, Control, file_frames, read_file
+from app.protocol.pipe import Channel, Control, Request, file_frames, read_file
 from app.protocol.schedule import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
+from app.protocol.seeds import EVALUATION_SEEDS, SeedFamily, confirmation_seed, selection_seed
 from app.protocol.user_code import (
     ENVIRONMENT_FILE,
     EVALUATION_FILE,
@@ -30,6 +31,7 @@ from app.protocol.wrappers import Wrappers
 __all__ = [
     "ENVIRONMENT_FILE",
     "EVALUATION_FILE",
+    "EVALUATION_SEEDS",
     "LONGEST_CALL_S",
     "MAX_MAP_SIDE",
     "REWARD_FILE",
@@ -46,13 +48,16 @@ __all__ = [
     "HangingError",
     "MetricName",
     "Number",
+    "Request",
     "RewardChecked",
     "Schedule",
     "Scored",
+    "SeedFamily",
     "Term",
     "TryoutMode",
     "UserCodeError",
     "Wrappers",
+    "confirmation_seed",
     "crashed_place",
     "file_frames",
     "hanging_place",
@@ -60,5 +65,6 @@ __all__ = [
     "read_file",
     "read_map",
     "read_schedule",
+    "selection_seed",
     "two_rooms",
 ]

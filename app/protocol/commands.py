@@ -32,6 +32,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The code of a custom environment."""
     wrappers: Wrappers = Wrappers()
     engine: EngineName = "sb3"
+    repeats_itself: bool = True
+    """Whether an episode depends on its seed only, not on those before it in the environment."""
 
 
 class Reward(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,8 +53,8 @@ class Train(Message, frozen=True, tag="train"):
     n_envs: int
     evaluate_every: int | None = None
     """Number of training steps between evaluations of the policy; None: no evaluations."""
-    solved_from: float | None = None
-    """End once evaluations stay at or above this return."""
+    evaluate_above: float | None = None
+    """Begin with them once the mean reward of training is above this."""
     resume: bool = False
     """Whether a checkpoint to resume from follows."""
     transfer: bool = False
@@ -75,12 +77,12 @@ class View(Message, frozen=True, tag="view"):
 
 
 class Evaluate(Message, frozen=True, tag="evaluate"):
-    """Evaluate every policy whose weights follow, until the stop."""
+    """Evaluate every policy whose weights follow, until the stop; `Episodes` precede each."""
 
     setup: Setup
-    episodes: int
-    seed: int
     deterministic: bool = True
+    disturbed: bool = False
+    """Whether the noise and the randomization of training apply."""
     reports_each: bool = False
     """Whether to report the end of each episode."""
     renders: bool = False
@@ -91,6 +93,14 @@ class Evaluate(Message, frozen=True, tag="evaluate"):
     """The custom reward whose terms the replay shows."""
     code: str | None = None
     """Code that defines `evaluate(episode)`, which returns named numbers for each episode."""
+
+
+class Episodes(Message, frozen=True, tag="episodes"):
+    """The episodes that the policy whose weights follow is to play."""
+
+    count: int
+    seed: int
+    """Seed of the first one; each further episode adds 1."""
 
 
 class Clip(Message, frozen=True, tag="clip"):
@@ -269,11 +279,18 @@ class Pause(Message, frozen=True, tag="pause"):
 
 
 class EvaluationResult(Message, frozen=True, tag="evaluation_result"):
-    """The result of evaluating the policy of some step."""
+    """The result of evaluating the policy of some step.
+
+    Training ranks policies by it and marks the evaluation in its metrics; the web process keeps
+    the numbers themselves, because code of a user runs where training does.
+    """
 
     timesteps: Count
-    returns: tuple[float, ...]
-    lengths: tuple[Count, ...]
+    mean_return: float
+
+
+class Solved(Message, frozen=True, tag="solved"):
+    """The task is solved, and the run is to end."""
 
 
 class Stop(Message, frozen=True, tag="stop"):
@@ -298,7 +315,19 @@ Job = (
     | Shrink
     | TryOut
 )
-Command = Job | Order | Watch | RecordVideo | SendPolicy | Pause | Change | EvaluationResult | Stop
+Command = (
+    Job
+    | Order
+    | Watch
+    | RecordVideo
+    | SendPolicy
+    | Pause
+    | Change
+    | Episodes
+    | EvaluationResult
+    | Solved
+    | Stop
+)
 
 
 def runs_user_code(job: Command) -> bool:

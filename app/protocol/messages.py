@@ -100,14 +100,22 @@ class Evaluated(Message, frozen=True, tag="evaluated"):
     lengths: tuple[Count, ...]
     truncated: Count
     """Number of episodes that were truncated by a time limit."""
+    successes: Count | None = None
+    """Number of episodes that reached the goal; None if the environment doesn't report it."""
     custom: tuple[dict[MetricName, OwnNumber], ...] = ()
     """The numbers that evaluation code returned for each episode."""
+
+    @property
+    def mean_return(self) -> float:
+        """The mean over the episodes."""
+        return sum(self.returns) / len(self.returns)
 
     def is_whole(self, episodes: int, *, by_code: bool = False) -> bool:
         """Whether it has all requested episodes, and the numbers of evaluation code for each."""
         has_custom = len(self.custom) == (episodes if by_code else 0)
         has_names = all(one.keys() == self.custom[0].keys() for one in self.custom)
-        has_all = len(self.returns) == len(self.lengths) == episodes >= self.truncated
+        has_all = len(self.returns) == len(self.lengths) == episodes
+        has_all &= episodes >= max(self.truncated, self.successes or 0)
         return has_all and has_custom and has_names
 
 

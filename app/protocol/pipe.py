@@ -72,6 +72,10 @@ def read_file() -> bytes:
             return bytes(content)
 
 
+Request = messages.Change | commands.EvaluationResult | commands.Solved
+"""A request that a job handles between two steps."""
+
+
 class Control:
     """The requests of the web process to a running job; a thread reads its commands."""
 
@@ -81,9 +85,11 @@ class Control:
         self.weights_requested = False
         self.video_requested = False
         self.paused = False
+        self.episodes: commands.Episodes | None = None
+        """What the policy that arrives next is to play."""
         self.weights_arrived = threading.Event()
         self._weights: tuple[messages.WeightsHeader, bytes] | None = None
-        self._requests: deque[messages.Change | commands.EvaluationResult] = deque()
+        self._requests: deque[Request] = deque()
         self._orders: SimpleQueue[commands.Order] = SimpleQueue()
         threading.Thread(target=self._read_commands, name="commands", daemon=True).start()
 
@@ -93,7 +99,7 @@ class Control:
             meanwhile()
             time.sleep(_PAUSE_S)
 
-    def take_requests(self) -> Iterator[messages.Change | commands.EvaluationResult]:
+    def take_requests(self) -> Iterator[Request]:
         """Yield the requests to handle between two steps, oldest first."""
         while self._requests:
             yield self._requests.popleft()
@@ -141,7 +147,14 @@ class Control:
                 self.weights_requested = True
             case commands.Pause(on=on):
                 self.paused = on
-            case messages.Change() | commands.EvaluationResult():
+            case commands.Episodes():
+                self.episodes = command
+            case _:
+                self._enqueue(command)
+
+    def _enqueue(self, command: commands.Command) -> None:
+        match command:
+            case messages.Change() | commands.EvaluationResult() | commands.Solved():
                 self._requests.append(command)
             case (
                 commands.Act()

@@ -1,7 +1,7 @@
 """The complete, checked configuration of a run, made from a request."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +13,7 @@ from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
 from app.protocol import Schedule, Wrappers, commands, messages
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
+from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
 from app.run_config.wrapper_options import read_wrappers
 
@@ -63,6 +64,7 @@ class RunConfig(BaseModel):
     """Why this engine is used; None for runs of earlier versions."""
     stop_when_solved: bool = False
     evaluate_every: int | None = None
+    evaluation: EvaluationOptions = EvaluationOptions()
     reward_code: str | None = None
     env_code: str | None = None
     """The code of a custom environment at the time when the run was created."""
@@ -81,7 +83,6 @@ class RunConfig(BaseModel):
         environment.check_installed()
         algorithm = get_algorithm(request.algorithm)
         algorithm.check_fits(environment)
-        _check_solvable(request, environment)
         preset = _preset(request, environment, algorithm)
         total = request.total_timesteps or preset.total_timesteps
         _check_evaluations(request, total)
@@ -103,18 +104,23 @@ class RunConfig(BaseModel):
             engine_reason=why_this_engine(request.engine, why_not),
             stop_when_solved=request.stop_when_solved,
             evaluate_every=request.evaluate_every or _evaluations(request, total),
+            evaluation=request.evaluation,
             reward_code=_reward_code(request),
             env_code=environment.code,
             init_from=request.init_from,
         )
         algorithm.check_together(config.hyperparameters, config.n_envs, environment)
         _check_simulator(config)
+        _check_solvable(config, environment)
         return config
 
     @property
     def environment(self) -> EnvSpec:
-        """The spec of the environment with these options."""
-        return environment_of_run(self.env_id, self.env_kwargs)
+        """The spec of the environment with these options and wrappers, as evaluations use it."""
+        spec = environment_of_run(self.env_id, self.env_kwargs).wrapped(self.wrappers)
+        if self.evaluation.disturbances and self.wrappers.disturbances:
+            return replace(spec, solved_threshold=None)
+        return spec
 
     def setup(self) -> commands.Setup:
         """Return what a worker needs to create the environment and the model."""
@@ -133,18 +139,18 @@ class RunConfig(BaseModel):
             env_code=self.env_code,
             wrappers=self.wrappers,
             engine=self.engine_used,
+            repeats_itself=self.environment.repeats_itself,
         )
 
     def job(self) -> commands.Train:
         """Return the job to train from the beginning."""
-        threshold = self.environment.solved_threshold
         return commands.Train(
             setup=self.setup(),
             total_timesteps=self.total_timesteps,
             seed=self.seed,
             n_envs=self.n_envs,
             evaluate_every=self.evaluate_every,
-            solved_from=threshold if self.stop_when_solved else None,
+            evaluate_above=self.evaluation.start_above,
             reward=self.reward,
         )
 
@@ -215,12 +221,21 @@ def _check_simulator(config: RunConfig) -> None:
         )
 
 
-def _check_solvable(request: RunRequest, environment: EnvSpec) -> None:
-    if request.stop_when_solved and environment.solved_threshold is None:
-        raise InputError(
-            f"{environment.id} has no solved threshold. Switch stop_when_solved off.",
-            field="stop_when_solved",
+def _check_solvable(config: RunConfig, environment: EnvSpec) -> None:
+    if not config.stop_when_solved or config.environment.solved_threshold is not None:
+        return
+    reason = f"{environment.id} has no solved threshold"
+    if environment.solved_threshold is not None:
+        reason = (
+            "the solved threshold is that of the environment itself, and the time limit, frame "
+            "skip or disturbances of evaluations make it another task"
         )
+    elif get_environment(environment.id).solved_threshold is not None:
+        reason = f"{environment.id} has a solved threshold with its default options only"
+    raise InputError(
+        f"The run can't stop when solved: {reason}. Switch stop_when_solved off.",
+        field="stop_when_solved",
+    )
 
 
 def _hyperparameters(

@@ -6,11 +6,9 @@ from unicodedata import category
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
-    StrictInt,
     StrictStr,
 )
 from pydantic_core import PydanticCustomError
@@ -18,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from app.catalog.presets import PresetName
 from app.code_check import MAX_CODE_BYTES
 from app.run_config.engine import EngineChoice
+from app.run_config.evaluation_options import EvaluationOptions, WholeNumber
 
 MAX_TIMESTEPS = 1_000_000_000
 MAX_N_ENVS = 64
@@ -40,14 +39,6 @@ Tags = Annotated[
 ]
 
 RewardCode = Annotated[StrictStr, Field(max_length=MAX_CODE_BYTES)]
-
-
-def _whole(value: object) -> object:
-    """Convert a whole float such as 1e5 to int; leave everything else to the strict check."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
 
 
 class RunRequest(BaseModel):
@@ -73,6 +64,7 @@ class RunRequest(BaseModel):
     stop_when_solved: StrictBool = False
     evaluate_every: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
     """Number of training steps between periodic evaluations."""
+    evaluation: EvaluationOptions = EvaluationOptions()
     reward_code: RewardCode | None = None
     """Python code of a custom reward, used instead of the environment's own."""
     init_from: ShortText | None = None

@@ -60,7 +60,7 @@ def environment_of(run: RunRecord) -> EnvSpec:
     """Return the spec of a run's environment, with its options if they can be read."""
     config = readable_config(run)
     try:
-        return environment_of_run(run.env_id, config.env_kwargs if config else None)
+        return environment_of_run(run.env_id) if config is None else config.environment
     except InputError:
         # An option that this version doesn't have.
         return environment_of_run(run.env_id)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from app.core import StorageThread
-from app.runs.state import max_measured
 from storage.database import Sketcher, history, runs
 from storage.files import LabFolder
 from storage.metrics import metrics
@@ -52,20 +51,20 @@ class History:
         path = self._folder.run(run.id).metrics
 
         def read() -> RunRecord:
-            sketcher, best = Sketcher(), run.progress.best_evaluation
+            sketcher, last = Sketcher(), run.progress.last_evaluation
 
             def lines() -> Iterator[JsonObject]:
-                nonlocal best
+                nonlocal last
                 for line in metrics.each_line(path):
-                    best = max_measured(best, line.get("eval_reward"))
+                    last = line.get("eval_reward", last)
                     yield line
 
             sketch = sketcher.add(lines())
-            return replace(run, sketch=sketch, progress=replace(run.progress, best_evaluation=best))
+            return replace(run, sketch=sketch, progress=replace(run.progress, last_evaluation=last))
 
         async with self._reading:
             sketched = await asyncio.to_thread(read)
-        save = partial(runs.save_sketch, best_evaluation=sketched.progress.best_evaluation)
+        save = partial(runs.save_sketch, last_evaluation=sketched.progress.last_evaluation)
         if sketched.sketch is not None:
             await self._storage(save, run.id, sketched.sketch)
         return sketched

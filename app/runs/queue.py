@@ -165,6 +165,7 @@ class TrainingQueue:
             # Not earlier: until its end is stored the run must not be started again.
             self._supervisors.pop(run_id, None)
             await self.fill()
+        self._journal.run_ended.emit(await self._storage(runs.get_run, run_id))
 
     async def _end(self, run_id: str, ending: Ending) -> None:
         what = f"The end of run {run_id}"

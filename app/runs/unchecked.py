@@ -24,6 +24,8 @@ class UncheckedRuns:
         code_refusal: CodeRefusal,
     ) -> None:
         self.run_changed = journal.run_changed
+        self.run_ended = journal.run_ended
+        self.save_final_evaluation = journal.save_final_evaluation
         self.add_event = journal.add_event
         self.feed = journal.feed
         self.code_refusal = code_refusal

@@ -17,7 +17,7 @@ from app.sharing.contents import Contents, assign_to_run, check_contents, read_r
 from app.sharing.manifest import PROGRESS_KEYS, Manifest
 from storage.database import events, runs, transaction
 from storage.files import IncomingRun, LabFolder, RunFolder
-from storage.records import Allowance, RunRecord, RunStatus
+from storage.records import Allowance, RunRecord, RunStatus, SolvedBy
 
 _MAX_CONCURRENT = 2
 _RETRY_AFTER_S = 30
@@ -181,6 +181,7 @@ def _row(manifest: Manifest, contents: Contents) -> dict[str, Any]:
         "error": run.error,
         "latest_json": contents.latest,
         **{name: getattr(run, name) for name in PROGRESS_KEYS},
+        "solved_by": run.solved_by or (run.solved_at and SolvedBy.TRAINING_MEAN),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from app.protocol import Count, Number
-from storage.records import EventLevel, EventRecord, RunRecord, RunStatus
+from storage.records import EventLevel, EventRecord, RunRecord, RunStatus, SolvedBy
 
 SCHEMA = 1
 """Version of the bundle's layout; increases with each incompatible change."""
@@ -16,7 +16,10 @@ FORMAT = "rl-lab-run"
 MANIFEST = "manifest.json"
 EVENTS = "events.json"
 
-PROGRESS_KEYS = ("timesteps", "vec_steps", "updates", "episodes", "elapsed_s", "best", "solved_at")
+PROGRESS_KEYS = (
+    *("timesteps", "vec_steps", "updates", "episodes", "elapsed_s", "best", "solved_at"),
+    *("solved_by", "last_evaluation", "final_evaluation", "final_evaluation_at"),
+)
 """The fields of `Progress` that a bundle contains."""
 
 _PACKAGES = ("rl-lab", "stable-baselines3", "sb3-contrib", "gymnasium", "torch", "numpy")
@@ -63,6 +66,11 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     elapsed_s: Annotated[float, msgspec.Meta(ge=0)]
     best: Number
     solved_at: Count | None
+    # Bundles of earlier versions don't have these.
+    solved_by: SolvedBy | None = None
+    last_evaluation: Number = None
+    final_evaluation: Number = None
+    final_evaluation_at: Count | None = None
 
     @classmethod
     def of(cls, run: RunRecord) -> "RunEntry":

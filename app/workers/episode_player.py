@@ -15,7 +15,7 @@ OnEpisode = Callable[[messages.Played], None]
 
 
 class EpisodePlayer:
-    """Plays one policy after the other in a worker, all on the seeds of its command.
+    """Plays one policy after the other in a worker.
 
     It stores nothing and is independent of runs: the caller chooses seeds and handles results.
     """
@@ -38,36 +38,41 @@ class EpisodePlayer:
         """Let the worker render in real time, or play as fast as it can."""
         self._job.worker.send(messages.encode(commands.Watch(on=on)))
 
-    async def play(self, policy: bytes) -> tuple[messages.Evaluated, RecordedVideo]:
-        """Return the results of a policy's episodes, and their video if the command records one.
+    async def play(
+        self, policy: bytes, *, episodes: int, seed: int
+    ) -> tuple[messages.Evaluated, RecordedVideo]:
+        """Return the results of a policy's episodes, and a video if the command records one.
+
+        The first episode has this `seed`; each further one adds 1.
 
         Raises:
             JobError: if the worker doesn't play to the end.
             UserCodeError: if a user's code can't be used.
         """
+        self._job.worker.send(messages.encode(commands.Episodes(count=episodes, seed=seed)))
         self._job.worker.send(policy)
         try:
-            return await self._receive()
+            return await self._receive(episodes)
         except JobFailedError as error:
             # A separate type of error, because the user can fix it.
             if error.line is not None or str(error).startswith(EVALUATION_FILE):
                 raise UserCodeError(str(error), error.line) from None
             raise
 
-    async def _receive(self) -> tuple[messages.Evaluated, RecordedVideo]:
+    async def _receive(self, count: int) -> tuple[messages.Evaluated, RecordedVideo]:
         command, video = self._command, RecordedVideo()
         while True:
             match received := await self._job.next(within_s=_PER_EPISODE_S):
                 case RenderedFrame(header=header, jpeg=jpeg) if command.renders:
                     self._on_frame(header, jpeg)
-                case messages.Played(episodes=n) if command.reports_each and n <= command.episodes:
+                case messages.Played(episodes=n) if command.reports_each and n <= count:
                     self._on_episode(received)
                 case messages.VideoRecorded() if command.records_video and received.fps > 0:
                     video.header = received
                 case Piece():
                     video.take(received)
                 case messages.Evaluated() if received.is_whole(
-                    command.episodes, by_code=command.code is not None
+                    count, by_code=command.code is not None
                 ):
                     return received, video
                 case _:

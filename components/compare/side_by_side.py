@@ -9,7 +9,6 @@ from app.accounts import AccessError
 from app.analysis.comparison import Entry, final_reward
 from app.evaluation import Evaluation, EvaluationRequest, Evaluations
 from app.runs import RunService
-from app.runs.execution import EVAL_SEED
 from components.base import EmptyState, Refusal, compact_button, format_number
 from components.evaluation import video_url
 from storage import LabError, RunNotFoundError
@@ -113,7 +112,7 @@ class SideBySide:
         refused = []
         for run in self._runs:
             try:
-                request = EvaluationRequest(episodes=1, seed=EVAL_SEED, record=True)
+                request = EvaluationRequest(episodes=1, record=True)
                 evaluable = await self._access.evaluable(run.id, uses_disk=True)
                 await self._evaluations.start(evaluable, request)
             except LabError as error:

@@ -8,7 +8,7 @@ from peewee import Database, SqliteDatabase
 
 from storage import DatabaseTooNewError, DatabaseTooOldError
 from storage.database.tables import ACCOUNT_TABLES, TABLES, RunRow, RunSetRow, SchemaRow
-from storage.records import RunSetKind, RunSetState
+from storage.records import RunSetKind, RunSetState, SolvedBy
 
 Migration = Callable[[Database], None]
 
@@ -89,6 +89,16 @@ def _make_set(group_id: str, members: Sequence[Any]) -> None:
     )
 
 
+def _tell_how_scores_were_obtained(database: Database) -> None:
+    """Add the evaluations from which scores are made; stored scores remain as they are."""
+    for name in ("last_evaluation", "final_evaluation"):
+        _add_column(database, "runs", name, "FLOAT")
+    _add_column(database, "runs", "final_evaluation_at", "INTEGER")
+    _add_column(database, "runs", "solved_by", "VARCHAR(255)")
+    earlier = RunRow.solved_at.is_null(False) & RunRow.solved_by.is_null()
+    RunRow.update(solved_by=SolvedBy.TRAINING_MEAN).where(earlier).execute()
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     _create_runs_and_events,
     _create_accounts,
@@ -96,6 +106,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _drop_misleading_index,
     _score_runs,
     _make_sets_of_groups,
+    _tell_how_scores_were_obtained,
 )
 """Append only: the position is the version."""
 

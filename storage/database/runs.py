@@ -1,7 +1,7 @@
 """Read and write runs."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -24,6 +24,7 @@ from storage.records import (
     RunRecord,
     RunStatus,
     Sketch,
+    score_of,
 )
 
 LATEST = "latest"
@@ -229,24 +230,39 @@ def save_progress(
     run_id: str, progress: Progress, latest: JsonObject | None, sketch: Sketch | None = None
 ) -> None:
     """Store the progress of a run."""
-    evaluation = progress.best_evaluation
-    mean = (latest or {}).get("mean_reward")
     RunRow.update(
         **asdict(progress),
-        score=mean if evaluation is None else evaluation,
+        score=score_of(progress, latest)[0],
         latest_json=None if latest is None else dict(latest),
         sketch_json=_encode_sketch(sketch),
         updated_at=datetime.now(UTC),
     ).where(RunRow.id == run_id).execute()
 
 
-def save_sketch(run_id: str, sketch: Sketch, best_evaluation: float | None) -> None:
-    """Store the sketch of a run that ended without one, and its best evaluation."""
+def save_sketch(run_id: str, sketch: Sketch, last_evaluation: float | None) -> None:
+    """Store the sketch of a run that ended without one, and its last periodic evaluation."""
     values: dict[str, Any] = {"sketch_json": _encode_sketch(sketch)}
-    if best_evaluation is not None:
-        values |= {"best_evaluation": best_evaluation, "score": best_evaluation}
+    if last_evaluation is not None:
+        run = get_run(run_id)
+        progress = replace(run.progress, last_evaluation=last_evaluation)
+        score, _ = score_of(progress, run.latest)
+        values |= {"last_evaluation": last_evaluation, "score": score}
     has_none = (RunRow.id == run_id) & RunRow.sketch_json.is_null()
     RunRow.update(values).where(has_none).execute()
+
+
+def save_final_evaluation(run_id: str, mean_return: float, timesteps: int) -> RunRecord:
+    """Store the result of the final evaluation of the policy of a step.
+
+    Raises:
+        RunNotFoundError: if there is no such run.
+    """
+    run = get_run(run_id)
+    progress = replace(run.progress, final_evaluation=mean_return, final_evaluation_at=timesteps)
+    columns = {"final_evaluation": mean_return, "final_evaluation_at": timesteps}
+    score, _ = score_of(progress, run.latest)
+    RunRow.update(**columns, score=score).where(RunRow.id == run_id).execute()
+    return get_run(run_id)
 
 
 def hide_run(run_id: str) -> RunRecord:

@@ -40,8 +40,11 @@ from storage.records.runs import (
     RunFilter,
     RunRecord,
     RunStatus,
+    ScoreKind,
     Sketch,
+    SolvedBy,
     Visibility,
+    score_of,
 )
 
 __all__ = [
@@ -78,15 +81,18 @@ __all__ = [
     "RunSetRecord",
     "RunSetState",
     "RunStatus",
+    "ScoreKind",
     "SeenFilter",
     "SessionRecord",
     "Sketch",
+    "SolvedBy",
     "TokenRecord",
     "TokenScope",
     "UserRecord",
     "View",
     "Visibility",
     "VisibleRun",
+    "score_of",
     "terms_of",
     "unfold",
 ]

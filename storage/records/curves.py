@@ -8,7 +8,7 @@ from storage.records.runs import JsonObject
 CURVE_AXES = ("timesteps", "vec_steps", "updates", "episode", "elapsed_s")
 """The possible x axes of a curve; all increase monotonically from line to line."""
 
-OWN_STEPS = {"eval_reward": "eval_timesteps", "eval_length": "eval_timesteps"}
+OWN_STEPS = dict.fromkeys(("eval_reward", "eval_length", "eval_success_rate"), "eval_timesteps")
 """Metrics with their own step: an evaluation is logged later than its policy was taken."""
 
 TERM_PREFIX = "terms/"

@@ -69,6 +69,33 @@ class EventLevel(StrEnum):
     ERROR = "error"
 
 
+class ScoreKind(StrEnum):
+    """How a run's score was obtained, best first."""
+
+    FINAL_EVALUATION = "final_evaluation"
+    """The final policy's mean return on the final seeds."""
+    LAST_EVALUATION = "last_evaluation"
+    """The mean return of the last periodic evaluation."""
+    BEST_EVALUATION = "best_evaluation"
+    """The highest of all periodic evaluations; only runs of earlier versions."""
+    TRAINING_MEAN = "training_mean"
+    """The last mean over 100 training episodes, with exploration."""
+
+    @property
+    def label(self) -> str:
+        """The words for it on screen."""
+        return self.value.replace("_", " ")
+
+
+class SolvedBy(StrEnum):
+    """How a run was found to have solved its environment."""
+
+    EVALUATIONS = "evaluations"
+    """Consecutive periodic evaluations, confirmed on other seeds."""
+    TRAINING_MEAN = "training_mean"
+    """The mean over 100 training episodes, or one repeated evaluation; earlier versions only."""
+
+
 class Visibility(StrEnum):
     """Who sees a run in addition to its owner, the users it is shared with and administrators."""
 
@@ -88,9 +115,36 @@ class Progress:
     best: float | None = None
     """The best mean reward over 100 episodes so far."""
     solved_at: int | None = None
-    """Timesteps at which the mean over 100 episodes first reached the solved threshold."""
+    """The step of the policy that was found to solve the environment."""
+    solved_by: SolvedBy | None = None
     best_evaluation: float | None = None
     """The best mean return of a periodic evaluation."""
+    last_evaluation: float | None = None
+    """The mean return of the last periodic evaluation; None also for runs of earlier versions."""
+    final_evaluation: float | None = None
+    """The mean return of the newest final evaluation."""
+    final_evaluation_at: int | None = None
+    """The step of the policy that it evaluated."""
+
+
+def score_of(
+    progress: Progress, latest: JsonObject | None
+) -> tuple[float, ScoreKind] | tuple[None, None]:
+    """Return the score of a run with this progress, and of which kind it is.
+
+    Never the highest of several measurements: their maximum rises with their number.
+    """
+    is_final = progress.final_evaluation_at == progress.timesteps
+    found = {
+        ScoreKind.FINAL_EVALUATION: progress.final_evaluation if is_final else None,
+        ScoreKind.LAST_EVALUATION: progress.last_evaluation,
+        ScoreKind.BEST_EVALUATION: progress.best_evaluation,
+        ScoreKind.TRAINING_MEAN: (latest or {}).get("mean_reward"),
+    }
+    for kind, value in found.items():
+        if value is not None:
+            return value, kind
+    return None, None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +189,13 @@ class RunRecord:
 
     @property
     def score(self) -> float | None:
-        """Its best evaluation, else its newest mean reward."""
-        if self.progress.best_evaluation is not None:
-            return self.progress.best_evaluation
-        return (self.latest or {}).get("mean_reward")
+        """How good its policy is: `score_kind` tells by which measurement."""
+        return score_of(self.progress, self.latest)[0]
+
+    @property
+    def score_kind(self) -> ScoreKind | None:
+        """How its score was obtained; None if it has none."""
+        return score_of(self.progress, self.latest)[1]
 
     @property
     def total_timesteps(self) -> int:

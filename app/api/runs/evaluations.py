@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, StrictBool, StrictStr
@@ -22,10 +22,11 @@ from app.api.shared import (
     refusals,
 )
 from app.code_check import MAX_CODE_BYTES
+from app.core import InputError
 from app.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, evaluation
 from app.lab import Lab
+from app.protocol import SeedFamily
 from app.run_config import MAX_SEED, WholeNumber
-from app.runs.execution import EVAL_SEED
 from storage import BadCursorError
 from storage.files import is_own_file
 from storage.records import ChangeableRun, VisibleRun
@@ -42,8 +43,12 @@ class EvaluationRequest(RequestShape):
 
     episodes: WholeNumber = Field(default=EPISODES, ge=1, le=_MAX_PER_REQUEST)
     deterministic: StrictBool = True
-    seed: WholeNumber = Field(default=EVAL_SEED, ge=0, le=MAX_SEED - MAX_EPISODES)
-    """Seed of the first episode; later ones count up from it."""
+    seed: WholeNumber | None = Field(default=None, ge=0, le=MAX_SEED - MAX_EPISODES)
+    """Seed of the first episode; later ones count up from it. Null: the first of the family."""
+    seed_family: Literal["test", "final"] = "test"
+    """`test` for tests of any policy; `final`: of the final policy, for the score of the run."""
+    disturbances: StrictBool = False
+    """Whether the noise and the randomization of training apply, too: measures robustness."""
     record: StrictBool = True
     checkpoint: Any = None
     """The step of a checkpoint, or `best`; null: the newest policy."""
@@ -52,7 +57,15 @@ class EvaluationRequest(RequestShape):
 
     def checked(self) -> evaluation.EvaluationRequest:
         """Convert to a request to the evaluation service."""
-        return evaluation.EvaluationRequest(**self.model_dump())
+        if self.seed is not None and "seed_family" in self.model_fields_set:
+            raise InputError(
+                "seed and seed_family exclude each other: the family has its own seeds. Leave one "
+                "out.",
+                field="seed",
+            )
+        return evaluation.EvaluationRequest(
+            **{**self.model_dump(), "seed_family": SeedFamily(self.seed_family)}
+        )
 
 
 class EvaluationChanges(RequestShape):
@@ -117,7 +130,16 @@ class Evaluation(Shape):
     returns: list[float]
     lengths: list[int]
     seeds: list[int]
+    seed_family: SeedFamily | None
+    """`selection`: seeds of periodic evaluations, which selected the best policy; `test` and
+    `final` seeds select nothing; null: seeds of none of these families."""
+    successes: int | None
+    success_rate: float | None
+    """Fraction of episodes that reached the goal, where the environment reports `is_success`."""
     left_out: list[str]
+    """Disturbances of training that are disabled here."""
+    disturbances: list[str]
+    """Disturbances of training that apply here, too."""
     code: str | None
     custom: dict[str, float] | None
     """Results of `code`, averaged over the episodes."""

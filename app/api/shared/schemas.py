@@ -9,7 +9,7 @@ from pydantic import AliasPath, BaseModel, Field
 from app.api.shared.shapes import Shape
 from app.catalog.environments import OptionValue
 from storage.files import Artifact as StoredFile
-from storage.records import RunStatus, Visibility
+from storage.records import RunStatus, ScoreKind, SolvedBy, Visibility
 
 T = TypeVar("T")
 
@@ -61,8 +61,13 @@ class Run(Shape):
     best: float | None = _progress("best")
     """Best mean reward over 100 episodes."""
     score: float | None
-    """Result of the best periodic evaluation, else the newest mean reward."""
+    """How good its policy is; `score_kind` tells by which measurement."""
+    score_kind: ScoreKind | None
+    """The final evaluation of the final policy, else the last periodic evaluation, else the
+    training mean."""
     solved_at: int | None = _progress("solved_at")
+    """The step of the policy that was found to solve the environment."""
+    solved_by: SolvedBy | None = _progress("solved_by")
     created_at: datetime
     updated_at: datetime
     started_at: datetime | None

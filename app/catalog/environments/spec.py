@@ -10,6 +10,7 @@ from typing import Any
 from app.catalog.environments.extras import Extra
 from app.catalog.environments.options import EnvOption
 from app.core import InputError, NotInstalledError, UnknownOptionError
+from app.protocol import Wrappers
 
 
 class ActionKind(StrEnum):
@@ -198,7 +199,19 @@ class EnvSpec:
             InputError: if an option is unknown or its value can't be used.
         """
         values = self.check_kwargs(given)
-        return self if self.changed_by is None else replace(self, **self.changed_by(values))
+        changed = {} if self.changed_by is None else dict(self.changed_by(values))
+        if any(values[option.name] != option.default for option in self.known_options):
+            # The threshold is known for the task with its default options only.
+            changed.setdefault("solved_threshold", None)
+        return replace(self, **changed) if changed else self
+
+    def wrapped(self, wrappers: Wrappers) -> "EnvSpec":
+        """Return its description under these wrappers, which may make it another task."""
+        limit, own = wrappers.time_limit, self.max_episode_steps
+        is_cut = limit is not None and (own is None or limit < own)
+        # A cut bounds the return: where each step costs, the worst policy reaches the threshold.
+        is_other = is_cut or wrappers.frame_skip > 1
+        return replace(self, solved_threshold=None) if is_other else self
 
 
 def discrete_state(n: int) -> dict[str, Any]:

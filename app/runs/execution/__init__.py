@@ -1,6 +1,5 @@
 """The execution of one run: supervision, checkpoints, resume, live view, periodic evaluation."""
 
-from app.runs.execution.periodic_evaluation import EVAL_SEED
 from app.runs.execution.policy_snapshots import save_policy_snapshot
 from app.runs.execution.resume import rewind
 from app.runs.execution.supervisor import Supervisor, TrainingServices
@@ -8,7 +7,6 @@ from app.runs.execution.time_machine import CLIP_SECONDS, Clip, TimeMachine
 
 __all__ = [
     "CLIP_SECONDS",
-    "EVAL_SEED",
     "Clip",
     "Supervisor",
     "TimeMachine",

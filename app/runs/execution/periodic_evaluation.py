@@ -2,37 +2,83 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 
 from app.core import Tasks
-from app.protocol import UserCodeError, commands, messages
+from app.protocol import UserCodeError, commands, confirmation_seed, messages, selection_seed
 from app.run_config import RunConfig
+from app.runs.execution.solved_judge import CONFIRMATION_EPISODES, SolvedJudge
 from app.runs.state import RunLog
 from app.workers import EpisodePlayer, JobError, PackedPolicy, Worker, WorkerPool
 
-EPISODES = 10
-EVAL_SEED = 1_000_000
-"""Far from the seeds of training, and the same for every evaluation of every run."""
-
 _MAX_FAILURES = 3
+_MAX_WAITING = 100
+"""How many results may wait for the trainer to mark them in its metrics."""
+_CONFIRMED_WITHIN_S = 300.0
 
 _log = logging.getLogger(__name__)
 
 
+class PeriodicResults:
+    """The results of periodic evaluations, until the trainer's metrics have a line for each.
+
+    The trainer tells only where a result belongs: the numbers come from here, because the code of
+    a user that runs in the trainer could write others.
+    """
+
+    def __init__(self) -> None:
+        self._metrics: dict[int, Mapping[str, float]] = {}
+
+    def add(self, found: messages.Evaluated) -> None:
+        """Keep the metrics of an evaluation."""
+        metrics = {
+            "eval_reward": found.mean_return,
+            "eval_reward_min": min(found.returns),
+            "eval_reward_max": max(found.returns),
+            "eval_length": sum(found.lengths) / len(found.lengths),
+            "eval_timesteps": found.timesteps,
+        }
+        if found.successes is not None:
+            metrics["eval_success_rate"] = found.successes / len(found.returns)
+        if len(self._metrics) < _MAX_WAITING:
+            self._metrics[found.timesteps] = metrics
+
+    def take(self, line: messages.Line) -> Mapping[str, messages.Number]:
+        """Return the values of a line: what the trainer may report, and the result it marks."""
+        step = line.values.get("eval_timesteps")
+        own = {name: one for name, one in line.values.items() if not name.startswith("eval_")}
+        found = self._metrics.pop(int(step), {}) if isinstance(step, int | float) else {}
+        return {**own, **found}
+
+
 class PeriodicEvaluation:
-    """Evaluates policies and reports their returns to the worker that trains."""
+    """Evaluates policies, reports how good they are to the trainer, and detects a solved task."""
 
     def __init__(
-        self, config: RunConfig, pool: WorkerPool, run_log: RunLog, *, trainer: Worker
+        self,
+        config: RunConfig,
+        pool: WorkerPool,
+        run_log: RunLog,
+        results: PeriodicResults,
+        *,
+        trainer: Worker,
+        on_solved: Callable[[int], None],
     ) -> None:
+        """`on_solved` gets the step of the policy that was confirmed to solve the environment."""
+        self._on_solved = on_solved
         self._config = config
         self._pool = pool
         self._run_log = run_log
+        self._results = results
         self._failures = 0
         self._trainer = trainer
         self._tasks = Tasks()
         self._newest: PackedPolicy | None = None
         self._has_policy = asyncio.Event()
         self._is_started = False
+        self._judge = SolvedJudge(config.environment.solved_threshold)
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
 
     def evaluate(self, policy: PackedPolicy) -> None:
         """Evaluate a policy after the current one; only the newest waits."""
@@ -41,6 +87,13 @@ class PeriodicEvaluation:
         if not self._is_started:
             self._is_started = True
             self._tasks.start(self._evaluate_all(), name="periodic evaluation")
+
+    async def settle(self) -> None:
+        """Wait for the end of a confirmation, if one is running."""
+        try:
+            await asyncio.wait_for(self._is_idle.wait(), _CONFIRMED_WITHIN_S)
+        except TimeoutError:
+            _log.warning("The confirmation took too long and was skipped.")
 
     async def close(self) -> None:
         """Cancel the running evaluation."""
@@ -54,20 +107,52 @@ class PeriodicEvaluation:
                 await self._evaluate_in_one_worker()
             except (JobError, UserCodeError) as error:
                 await self._log_failure(str(error))
+            finally:
+                self._is_idle.set()
 
     async def _evaluate_in_one_worker(self) -> None:
-        command = commands.Evaluate(setup=self._config.setup(), episodes=EPISODES, seed=EVAL_SEED)
+        options = self._config.evaluation
+        command = commands.Evaluate(
+            setup=self._config.setup(),
+            deterministic=options.deterministic,
+            disturbed=options.disturbances,
+        )
         async with self._pool.job(command, low_priority=True) as job:
             player = EpisodePlayer(job, command)
             while True:
                 await self._has_policy.wait()
                 self._has_policy.clear()
                 assert self._newest is not None
-                found, _ = await player.play(self._newest.frame)
-                result = commands.EvaluationResult(
-                    timesteps=found.timesteps, returns=found.returns, lengths=found.lengths
-                )
-                self._trainer.send(messages.encode(result))
+                await self._evaluate(player, self._newest)
+
+    async def _evaluate(self, player: EpisodePlayer, policy: PackedPolicy) -> None:
+        step, episodes = policy.header.timesteps, self._config.evaluation.episodes
+        seed = selection_seed(step, episodes)
+        found, _ = await player.play(policy.frame, episodes=episodes, seed=seed)
+        self._results.add(found)
+        # Before the trainer hears of the result: then it may be the last one, and the run ends.
+        is_proposed = self._judge.proposes(found.mean_return)
+        if is_proposed:
+            self._is_idle.clear()
+        result = commands.EvaluationResult(timesteps=step, mean_return=found.mean_return)
+        self._trainer.send(messages.encode(result))
+        if is_proposed:
+            await self._confirm(player, policy)
+            self._is_idle.set()
+
+    async def _confirm(self, player: EpisodePlayer, policy: PackedPolicy) -> None:
+        """Play the policy on other seeds, of which no choice depends."""
+        step = policy.header.timesteps
+        seed = confirmation_seed(step, CONFIRMATION_EPISODES)
+        found, _ = await player.play(policy.frame, episodes=CONFIRMATION_EPISODES, seed=seed)
+        mean, threshold = found.mean_return, self._judge.threshold
+        assert threshold is not None
+        is_solved = self._judge.confirm(mean)
+        if is_solved:
+            self._on_solved(step)
+        await self._run_log.judged(step, mean, threshold, is_solved=is_solved)
+        if is_solved and self._config.stop_when_solved:
+            self._trainer.send(messages.encode(commands.Solved()))
 
     async def _log_failure(self, reason: str) -> None:
         self._failures += 1

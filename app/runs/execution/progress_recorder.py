@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from app.core import StorageThread, Tasks
 from app.protocol import messages
-from app.runs.state import RunFeed, RunLog, progress_after
+from app.runs.execution.periodic_evaluation import PeriodicResults
+from app.runs.state import RunFeed, progress_after
 from storage import NotWrittenError
 from storage.database import runs
 from storage.metrics import MetricsWriter
+from storage.records import SolvedBy
 
 _SAVE_EVERY_S = 1.0
 
@@ -25,16 +29,14 @@ class ProgressRecorder:
     def __init__(
         self,
         feed: RunFeed,
-        run_log: RunLog,
+        results: PeriodicResults,
         *,
-        threshold: float | None,
         disk: StorageThread,
         storage: StorageThread,
     ) -> None:
-        """`threshold` is the mean reward at which the environment counts as solved."""
+        """`results` has the numbers of periodic evaluations that lines of metrics only mark."""
         self._feed = feed
-        self._run_log = run_log
-        self._threshold = threshold
+        self._results = results
         self._disk = disk
         self._storage = storage
         self._writer: MetricsWriter | None = None
@@ -90,14 +92,19 @@ class ProgressRecorder:
         """
         assert self._writer is not None
         # On disk before on screen, so that nothing shown can be lost.
-        written = await self._disk(self._writer.append, [line.flat() for line in lines])
+        complete = [structs.replace(line, values=self._results.take(line)) for line in lines]
+        written = await self._disk(self._writer.append, [line.flat() for line in complete])
         self._feed.add_lines(written)
         before = self._feed.run.progress
-        after = progress_after(before, written, self._threshold)
+        after = progress_after(before, written)
         if after != before:
             self._feed.set_progress(after)
-        if before.solved_at is None and after.solved_at is not None and after.best is not None:
-            await self._run_log.solved(after.solved_at, after.best)
+
+    def note_solved(self, timesteps: int) -> None:
+        """Keep the step of the first policy that was confirmed to solve the environment."""
+        if (progress := self._feed.run.progress).solved_at is None:
+            by = SolvedBy.EVALUATIONS
+            self._feed.set_progress(replace(progress, solved_at=timesteps, solved_by=by))
 
     async def save(self) -> None:
         """Store the progress; after a failure, the next save or the end of the run stores it."""

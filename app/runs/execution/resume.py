@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from app.run_config import environment_of
 from app.runs.state import RECENT_LINES, progress_after
 from storage.database import sketch
 from storage.files import CheckpointFile, ClipFiles, RunFolder, SnapshotFiles
@@ -70,7 +69,7 @@ def _run_at(run: RunRecord, folder: RunFolder, checkpoint: CheckpointFile) -> Ru
         episodes=last.get("episode", 0),
         elapsed_s=last.get("elapsed_s", 0.0),
     )
-    threshold = environment_of(run).solved_threshold
-    return replace(
-        run, progress=progress_after(progress, lines, threshold), latest=None, sketch=sketch(lines)
-    )
+    known = run.progress
+    if known.solved_at is not None and known.solved_at <= checkpoint.timesteps:
+        progress = replace(progress, solved_at=known.solved_at, solved_by=known.solved_by)
+    return replace(run, progress=progress_after(progress, lines), latest=None, sketch=sketch(lines))

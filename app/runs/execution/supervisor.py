@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -12,7 +12,7 @@ from app.protocol import commands, messages
 from app.run_config import RunConfig
 from app.runs.execution.deliveries import Deliveries
 from app.runs.execution.live_view import LiveView
-from app.runs.execution.periodic_evaluation import PeriodicEvaluation
+from app.runs.execution.periodic_evaluation import PeriodicEvaluation, PeriodicResults
 from app.runs.execution.progress_recorder import ProgressRecorder
 from app.runs.execution.snapshot_selector import SnapshotSelector
 from app.runs.execution.time_machine import TimeMachine
@@ -90,10 +90,10 @@ class Supervisor:
         self._notes = 0
         self._traceback = ""
         self._worker: Worker | None = None
+        self._results = PeriodicResults()
         self._recorder = ProgressRecorder(
             feed,
-            run_log,
-            threshold=config.environment.solved_threshold,
+            self._results,
             disk=services.disk,
             storage=services.storage,
         )
@@ -210,7 +210,14 @@ class Supervisor:
             trainer=worker,
             silence_s=self._services.silence_s,
         )
-        self._evaluation = PeriodicEvaluation(self._config, pool, self._run_log, trainer=worker)
+        self._evaluation = PeriodicEvaluation(
+            self._config,
+            pool,
+            self._run_log,
+            self._results,
+            trainer=worker,
+            on_solved=self._recorder.note_solved,
+        )
         if self._stop_request is not None:
             worker.stop()
             self._tasks.start(self._kill_later(), name="kill after a stop")
@@ -244,7 +251,7 @@ class Supervisor:
             case Piece():
                 await self._deliveries.take(message, lines_written=self._recorder.lines_written)
             case messages.Finished(reason=reason):
-                return self._finish(reason)
+                return await self._finish(reason)
             case messages.Failed():
                 self._traceback = message.traceback
                 return endings.failed(message.reason, message.line)
@@ -252,11 +259,13 @@ class Supervisor:
                 raise ProtocolError(f"{type(message).__name__} in the middle of training")
         return None
 
-    def _finish(self, reason: str) -> Ending:
+    async def _finish(self, reason: str) -> Ending:
+        assert self._evaluation is not None
+        if self._stop_request is None:
+            await self._evaluation.settle()
         progress = self._feed.run.progress
         if reason == "solved" and progress.solved_at is None:
-            progress = replace(progress, solved_at=progress.timesteps)
-            self._feed.set_progress(progress)
+            raise ProtocolError("Finished as solved, which it is not")
         step = self._deliveries.resumable_step
         return endings.finished(reason, self._stop_request, progress, step)
 

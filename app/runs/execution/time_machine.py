@@ -11,9 +11,8 @@ import msgspec
 
 from app.core import StorageThread, Tasks
 from app.core.events import Event
-from app.protocol import UserCodeError, commands, messages
+from app.protocol import SeedFamily, UserCodeError, commands, messages
 from app.run_config import RunConfig, config_of
-from app.runs.execution.periodic_evaluation import EVAL_SEED
 from app.runs.state import CodeRefusal, Journal
 from app.workers import Job, JobError, Piece, ProtocolError, RecordedVideo, WorkerPool
 from storage import RunNotFoundError, StorageError
@@ -30,6 +29,10 @@ _LINGER_S = 40.0
 _RETRY_AFTER_S = 30.0
 
 _log = logging.getLogger(__name__)
+
+
+_SEED = SeedFamily.SELECTION.first_seed
+"""The same for every clip of every run; clips show a policy and select none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,4 +252,4 @@ async def _receive_clip(job: Job) -> tuple[RecordedVideo, float | None]:
 
 
 def _command(config: RunConfig) -> commands.Clip:
-    return commands.Clip(setup=config.setup(), seed=EVAL_SEED, seconds=CLIP_SECONDS)
+    return commands.Clip(setup=config.setup(), seed=_SEED, seconds=CLIP_SECONDS)

@@ -5,7 +5,7 @@ from app.runs.state.endings import STOP_WITHIN_S, Ending, StopRequest, resume_hi
 from app.runs.state.feed import RECENT_EPISODES, RECENT_LINES, Episode, RunFeed
 from app.runs.state.frames import FrameHub
 from app.runs.state.journal import Journal, RunLog
-from app.runs.state.progress import max_measured, progress_after
+from app.runs.state.progress import progress_after
 
 __all__ = [
     "RECENT_EPISODES",
@@ -21,7 +21,6 @@ __all__ = [
     "RunFeed",
     "RunLog",
     "StopRequest",
-    "max_measured",
     "progress_after",
     "resume_hint",
 ]

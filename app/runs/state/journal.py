@@ -36,6 +36,8 @@ class Journal:
         """A run was created, renamed, or moved to another status."""
         self.run_ending = Event[RunRecord]()
         """Emits the final record of a run; its log has the end only once all subscribers return."""
+        self.run_ended = Event[RunRecord]()
+        """A run has ended, and nothing of it is running any more."""
         self._folder = folder
         self._storage = storage
         # A feed exists as long as its run trains or something refers to it.
@@ -157,6 +159,21 @@ class Journal:
         await asyncio.to_thread(self._folder.run(run.id).save_config, run.config)
         return self.announce(run)
 
+    async def save_final_evaluation(self, run_id: str, mean_return: float, timesteps: int) -> None:
+        """Store the result of the final evaluation of the policy of a step, and announce it.
+
+        Raises:
+            NotWrittenError: if it can't be stored.
+        """
+        save = partial(runs.save_final_evaluation, run_id, mean_return, timesteps)
+        run = await self._storage(save)
+        if (feed := self._feeds.get(run_id)) is not None:
+            progress = replace(
+                feed.run.progress, final_evaluation=mean_return, final_evaluation_at=timesteps
+            )
+            feed.set_progress(progress)
+        self.announce(run)
+
     def announce(self, run: RunRecord) -> RunRecord:
         """Publish the current record of a run to its feed and to subscribers."""
         if (feed := self._feeds.get(run.id)) is not None:
@@ -212,11 +229,18 @@ class RunLog:
         message = note.message[: messages.MAX_TEXT]
         await self._journal.add_event(self._run_id, note.event_type[:50], message, level=level)
 
-    async def solved(self, timesteps: int, mean_reward: float) -> None:
-        """The mean reward over 100 episodes reached the threshold for the first time."""
-        message = f"Solved: mean reward {mean_reward:,.1f} over 100 episodes, step {timesteps:,}."
-        data = {"timesteps": timesteps, "mean_reward": mean_reward}
-        await self._journal.add_event(self._run_id, "solved", message, data=data)
+    async def judged(
+        self, timesteps: int, mean_return: float, threshold: float, *, is_solved: bool
+    ) -> None:
+        """Enough evaluations in a row reached the threshold, and other episodes were played."""
+        numbers = f"mean return {mean_return:,.1f} over 100 other episodes, threshold {threshold:g}"
+        if is_solved:
+            event_type, message = "solved", f"Solved at step {timesteps:,}: {numbers}."
+        else:
+            event_type = "not_confirmed"
+            message = f"Not solved yet: evaluations reached the threshold, but {numbers}."
+        data = {"timesteps": timesteps, "mean_return": mean_return}
+        await self._journal.add_event(self._run_id, event_type, message, data=data)
 
     async def _move(self, status: RunStatus, message: str) -> RunRecord:
         # The worker continues meanwhile; only its next messages are handled later.

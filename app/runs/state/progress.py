@@ -5,27 +5,22 @@ from dataclasses import replace
 
 from storage.records import JsonObject, Progress
 
-_SOLVED_OVER = 100
+_FULL_WINDOW = 100
 
 
-def progress_after(
-    progress: Progress, lines: Iterable[JsonObject], threshold: float | None
-) -> Progress:
-    """Return `progress` with best scores and the step of solving updated from `lines`."""
-    best, solved_at, best_evaluation = progress.best, progress.solved_at, progress.best_evaluation
+def progress_after(progress: Progress, lines: Iterable[JsonObject]) -> Progress:
+    """Return `progress` with the best mean reward and the evaluations updated from `lines`."""
+    best, best_evaluation = progress.best, progress.best_evaluation
+    last_evaluation = progress.last_evaluation
     for line in lines:
-        best_evaluation = max_measured(best_evaluation, line.get("eval_reward"))
-        mean = line.get("mean_reward")
-        if mean is None or line["episode"] < _SOLVED_OVER:
-            continue
-        best = max_measured(best, mean)
-        if solved_at is None and threshold is not None and mean >= threshold:
-            solved_at = line["timesteps"]
-    return replace(progress, best=best, solved_at=solved_at, best_evaluation=best_evaluation)
+        if (evaluated := line.get("eval_reward")) is not None:
+            best_evaluation, last_evaluation = _higher(best_evaluation, evaluated), evaluated
+        if (mean := line.get("mean_reward")) is not None and line["episode"] >= _FULL_WINDOW:
+            best = _higher(best, mean)
+    return replace(
+        progress, best=best, best_evaluation=best_evaluation, last_evaluation=last_evaluation
+    )
 
 
-def max_measured(one: float | None, other: float | None) -> float | None:
-    """Return the larger of two numbers; None: not measured."""
-    if one is None or other is None:
-        return other if one is None else one
-    return max(one, other)
+def _higher(known: float | None, new: float) -> float:
+    return new if known is None else max(known, new)

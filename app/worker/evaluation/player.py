@@ -31,6 +31,8 @@ class TimeStep:
     is_over: bool = False
     truncated: bool = False
     """Whether the episode was truncated, for example by a time limit."""
+    is_success: bool | None = None
+    """Whether the episode reached the goal; None if the environment doesn't report it."""
 
     @property
     def reward(self) -> float:
@@ -43,8 +45,32 @@ class TimeStep:
         return sum(self.returns.values())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedEpisode:
+    """The result of a whole episode."""
+
+    return_: float
+    length: int
+    truncated: bool
+    is_success: bool | None
+
+    @classmethod
+    def at(cls, last: TimeStep) -> "FinishedEpisode":
+        """Return the result of an episode, given its last step."""
+        return cls(
+            return_=last.return_,
+            length=last.number,
+            truncated=last.truncated,
+            is_success=last.is_success,
+        )
+
+
 class Policy:
-    """Chooses the actions of one agent, and keeps its recurrent state during an episode."""
+    """Chooses the actions of one agent, and keeps its recurrent state during an episode.
+
+    It is `deterministic` or samples its actions; of policies that have no distribution, the
+    epsilon-greedy ones of DQN explore as at the end of their training, others don't sample.
+    """
 
     def __init__(self, model: BaseAlgorithm, *, deterministic: bool) -> None:
         self.model = model
@@ -58,16 +84,29 @@ class Policy:
 
     def act(self, observation: Any, masks: Any) -> Any:  # noqa: ANN401 - of any space
         """Return the action; `masks` marks the allowed ones, None for models without masks."""
-        more = {} if masks is None else {"action_masks": masks}
-        action, self._state = self.model.predict(
+        action, self._state = act(
+            self.model,
             observation,
+            masks,
             state=self._state,
             episode_start=self._is_start,
             deterministic=self._deterministic,
-            **more,
         )
         self._is_start = np.array([False])
         return action
+
+
+def act(
+    model: BaseAlgorithm,
+    observation: Any,  # noqa: ANN401 - of any space
+    masks: Any,  # noqa: ANN401 - an array, or None
+    **options: Any,
+) -> tuple[Any, Any]:
+    """Return the actions for a batch of observations, and the recurrent state after them."""
+    more = {} if masks is None else {"action_masks": masks}
+    actions, state = model.predict(observation, **options, **more)
+    # Policies compute in double precision where they can.
+    return actions.astype(model.action_space.dtype, copy=False), state
 
 
 class Player:
@@ -89,6 +128,8 @@ class Player:
         """Play a whole episode; yield its reset and each of its steps."""
         if seed is not None:
             self.envs.seed(seed)
+            # Also of sampled actions, so that an episode doesn't depend on those before it.
+            self.seed(seed)
         observation = self.envs.reset()
         for policy in self.policies.values():
             policy.reset()
@@ -114,8 +155,15 @@ class Player:
             returns={name: total + rewards[name] for name, total in last.returns.items()},
             is_over=bool(is_over),
             truncated=bool(info.get("TimeLimit.truncated", False)),
+            is_success=success_in(info) if is_over else None,
         )
         return step, next_observation
+
+
+def success_in(info: Mapping[str, Any]) -> bool | None:
+    """Return whether an episode reached its goal, by the info of its last step."""
+    found = info.get("is_success")
+    return None if found is None else bool(found)
 
 
 def received_policies(

@@ -10,7 +10,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from app.protocol import Channel, Control, commands, messages
+from app.protocol import Channel, Control, Request, commands, messages
 from app.worker.models.ars import StopRequestedError
 from app.worker.training.checkpoint_schedule import CheckpointSchedule
 from app.worker.training.command_handler import CommandHandler
@@ -197,7 +197,7 @@ class TrainingCallback(BaseCallback):
             self._report_update()
             self._report(now)
         self._commands.handle_requests()
-        if self._evaluations.is_due(self.num_timesteps):
+        if self._evaluations.is_due(self.model, self._episodes.mean_reward):
             self._evaluations.send_policy(self.model, self._episodes.count)
         self._next_due_step = min(self._ends_at, self._evaluations.next_at)
         return self.num_timesteps < self._ends_at and not self._must_end_here(now)
@@ -227,13 +227,16 @@ class TrainingCallback(BaseCallback):
     def _must_end_here(self, now: float) -> bool:
         return self._commands.must_end_here(now, may_pause=self._is_on_policy)
 
-    def _on_request(self, request: messages.Change | commands.EvaluationResult) -> None:
-        if isinstance(request, messages.Change):
-            self.change(request)
-            self._channel.send(messages.Changed(timesteps=self.num_timesteps))
-        else:
-            self._metrics.add_line(**self._evaluations.add_result(request))
-            self._update_end()
+    def _on_request(self, request: Request) -> None:
+        match request:
+            case messages.Change():
+                self.change(request)
+                self._channel.send(messages.Changed(timesteps=self.num_timesteps))
+            case commands.EvaluationResult():
+                self._metrics.add_line(**self._evaluations.add_result(request))
+            case commands.Solved():
+                self._evaluations.has_solved = True
+                self._update_end()
 
     def _on_pause(self) -> None:
         self._report(time.perf_counter())

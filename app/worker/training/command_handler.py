@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from app.protocol import Channel, Control, commands, messages
+from app.protocol import Channel, Control, Request, messages
 
 _ROLLOUT_END_TIMEOUT_S = 0.5
 """How long a stop or a pause waits for the end of a rollout."""
@@ -17,7 +17,7 @@ class CommandHandler:
         control: Control,
         channel: Channel,
         *,
-        on_request: Callable[[messages.Change | commands.EvaluationResult], None],
+        on_request: Callable[[Request], None],
         on_pause: Callable[[], None],
         while_paused: Callable[[], None],
         on_resume: Callable[[float], None],

@@ -27,6 +27,11 @@ class EpisodeStatistics:
             "episodes": self.count,
         }
 
+    @property
+    def mean_reward(self) -> float | None:
+        """The mean return of the last 100 episodes; None before the first."""
+        return sum(self._returns) / len(self._returns) if self._returns else None
+
     def add(self, returns: Mapping[str, float], length: int) -> dict[str, Any]:
         """Add an episode, given the return of each agent; return its metrics."""
         self.count += 1

@@ -1,4 +1,4 @@
-"""Periodic evaluation: when to evaluate, which policy is best, whether the task is solved."""
+"""Periodic evaluation: when to evaluate, and which policy is best."""
 
 import math
 import time
@@ -12,40 +12,38 @@ from app.protocol import Channel, FileName, commands, messages
 from app.worker.envs.vectorized.pipeline import save_normalization
 from app.worker.models.models import save_model, save_weights
 
-SOLVED_IN_A_ROW = 3
-"""Number of consecutive evaluations that must reach the threshold."""
-
 _TIMEOUT_S = 900.0
 """Longer than an evaluation may take: after this time no result is expected."""
-_INITIAL_COUNTS = {"next_at": 0, "in_a_row": 0, "best": None}
+_INITIAL_COUNTS = {"next_at": 0, "best": None}
 
 
 class EvalSchedule:
-    """Decides when to evaluate the policy, keeps the best one, and detects a solved task."""
+    """Decides when to evaluate the policy, and keeps the best one."""
 
     def __init__(
         self, job: commands.Train, envs: VecEnv, channel: Channel, counts: Mapping[str, Any]
     ) -> None:
         saved = counts.get("judge", _INITIAL_COUNTS)
         self._every = job.evaluate_every
-        self._solved_from = job.solved_from
+        self._above = job.evaluate_above
         self._envs = envs
         self._channel = channel
         self.next_at: float = math.inf
         """The step of the next evaluation."""
         if job.evaluate_every is not None:
             self.next_at = saved["next_at"] or job.evaluate_every
-        self._in_a_row: int = saved["in_a_row"]
         self._best: float | None = saved["best"]
         self._pending_files: dict[FileName, bytes] = {}
         self._sent_timesteps = -1
+        self._sent_updates = -1
         self._times_out_at = 0.0
         self.has_solved = False
+        """Whether the web process found that the task is solved."""
 
     def counts(self) -> dict[str, Any]:
         """Return the counters for a checkpoint."""
         next_at = 0 if self._every is None else self.next_at
-        return {"next_at": next_at, "in_a_row": self._in_a_row, "best": self._best}
+        return {"next_at": next_at, "best": self._best}
 
     @property
     def is_waiting(self) -> bool:
@@ -56,9 +54,14 @@ class EvalSchedule:
         """Whether evaluations are off, or the policy of this step was sent to be evaluated."""
         return self._every is None or self._sent_timesteps == timesteps
 
-    def is_due(self, timesteps: int) -> bool:
-        """Whether it is time for another evaluation, and the last one is over or timed out."""
-        if timesteps < self.next_at:
+    def is_due(self, model: BaseAlgorithm, mean_reward: float | None) -> bool:
+        """Whether it is time for another evaluation, and the last one is over or timed out.
+
+        The same weights aren't evaluated twice: that would only repeat a measurement.
+        """
+        if model.num_timesteps < self.next_at or model._n_updates == self._sent_updates:
+            return False
+        if self._above is not None and (mean_reward is None or mean_reward <= self._above):
             return False
         return not self._pending_files or time.monotonic() > self._times_out_at
 
@@ -71,28 +74,18 @@ class EvalSchedule:
         self._pending_files = {"best.zip": save_model(model), "best.pt": weights}
         if (normalization := save_normalization(self._envs)) is not None:
             self._pending_files["best-vecnormalize.pkl"] = normalization
-        self._sent_timesteps = model.num_timesteps
+        self._sent_timesteps, self._sent_updates = model.num_timesteps, model._n_updates
         header = messages.WeightsHeader(
             episode=episode, timesteps=model.num_timesteps, purpose="evaluation"
         )
         self._channel.send_weights(header, weights)
 
     def add_result(self, result: commands.EvaluationResult) -> dict[str, Any]:
-        """Add the result of an evaluation and return its metrics."""
-        score = sum(result.returns) / len(result.returns)
-        files, self._pending_files = self._pending_files, {}
-        is_expected = result.timesteps == self._sent_timesteps
-        if is_expected and (self._best is None or score > self._best):
-            self._best = score
-            for name, content in files.items():
-                self._channel.send_file(name, content, timesteps=result.timesteps)
-        is_reached = self._solved_from is not None and score >= self._solved_from
-        self._in_a_row = self._in_a_row + 1 if is_reached else 0
-        self.has_solved = self._in_a_row >= SOLVED_IN_A_ROW
-        return {
-            "eval_reward": score,
-            "eval_reward_min": min(result.returns),
-            "eval_reward_max": max(result.returns),
-            "eval_length": sum(result.lengths) / len(result.lengths),
-            "eval_timesteps": result.timesteps,
-        }
+        """Add the result of an evaluation and return the metrics that mark it."""
+        if result.timesteps == self._sent_timesteps:
+            files, self._pending_files = self._pending_files, {}
+            if self._best is None or result.mean_return > self._best:
+                self._best = result.mean_return
+                for name, content in files.items():
+                    self._channel.send_file(name, content, timesteps=result.timesteps)
+        return {"eval_timesteps": result.timesteps}

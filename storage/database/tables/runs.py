@@ -18,7 +18,7 @@ from peewee import (
     TextField,
 )
 
-from storage.records import EventLevel, RunSetKind, RunSetState, RunStatus, Visibility
+from storage.records import EventLevel, RunSetKind, RunSetState, RunStatus, SolvedBy, Visibility
 
 T = TypeVar("T")
 
@@ -71,9 +71,9 @@ class EnumField(LineField):
         super().__init__(**options)
         self._kind = kind
 
-    def python_value(self, value: str) -> StrEnum:
+    def python_value(self, value: str | None) -> StrEnum | None:
         """Return the member that `db_value` wrote."""
-        return self._kind(value)
+        return None if value is None else self._kind(value)
 
 
 def record_of(kind: type[T], row: Model, **others: Any) -> T:
@@ -131,7 +131,11 @@ class RunRow(Model):
     elapsed_s = FloatField(default=0.0)
     best = FloatField(null=True)
     solved_at = IntegerField(null=True)
+    solved_by = EnumField(SolvedBy, null=True)
     best_evaluation = FloatField(null=True)
+    last_evaluation = FloatField(null=True)
+    final_evaluation = FloatField(null=True)
+    final_evaluation_at = IntegerField(null=True)
     # A copy of `RunRecord.score`, so that runs can be sorted by it.
     score = FloatField(null=True)
     latest_json = JsonField(null=True)

@@ -24,6 +24,7 @@ from app.worker.envs.reward_functions import RewardFunction
 from app.worker.envs.vectorized.array_envs import array_envs, prefers_array_envs
 from app.worker.envs.vectorized.checked import CheckedVecEnv
 from app.worker.envs.vectorized.envpool import PooledVecEnv
+from app.worker.envs.vectorized.episode_envs import EpisodeEnvs, NewEachEpisode
 from app.worker.envs.vectorized.lean_vec_env import LeanVecEnv
 from app.worker.envs.wrappers import Masked, wrap
 
@@ -67,16 +68,39 @@ def single_stepping_notice(setup: commands.Setup, n_envs: int) -> str | None:
     return f"{effect}: the custom reward is computed in each environment."
 
 
-def make_evaluation_envs(setup: commands.Setup, *, rendered: bool = False) -> VecEnv:
-    """Make one environment like those in training, without sticky actions, noise, randomization."""
+def make_evaluation_envs(
+    setup: commands.Setup, *, rendered: bool = False, disturbed: bool = False
+) -> VecEnv:
+    """Make one environment like those in training.
+
+    Without sticky actions, noise and randomization, unless it is `disturbed`.
+    """
 
     def make() -> gym.Env[Any, Any]:
-        env = make_wrapped(
-            setup, setup.wrappers.for_evaluation(), rendered=rendered, evaluated=True
-        )
+        env = _make_for_evaluation(setup, rendered=rendered, disturbed=disturbed)
         return KeepsLastFrame(env) if rendered else env
 
     return _add_model_wrappers(DummyVecEnv([make]), setup, is_training=False)
+
+
+def make_episode_envs(setup: commands.Setup, count: int, *, disturbed: bool) -> VecEnv:
+    """Make several environments like that of `make_evaluation_envs`, for one episode each."""
+
+    def make() -> gym.Env[Any, Any]:
+        return _make_for_evaluation(setup, rendered=False, disturbed=disturbed)
+
+    return _add_model_wrappers(EpisodeEnvs([make] * count), setup, is_training=False)
+
+
+def _make_for_evaluation(
+    setup: commands.Setup, *, rendered: bool, disturbed: bool
+) -> gym.Env[Any, Any]:
+    options = setup.wrappers if disturbed else setup.wrappers.for_evaluation()
+
+    def make() -> gym.Env[Any, Any]:
+        return make_wrapped(setup, options, rendered=rendered, evaluated=True)
+
+    return make() if setup.repeats_itself else NewEachEpisode(make)
 
 
 def single_env(envs: VecEnv) -> gym.Env[Any, Any]:
