@@ -88,8 +88,10 @@ GLOSSARY: dict[str, Term] = {
         _enough_reward,
     ),
     "score": Term(
-        "Score: the best periodic evaluation if there was one, else the mean reward of the last "
-        "100 episodes. For a seed group: the interquartile mean, followed by its 95 % interval.",
+        "Score: the mean return of the final evaluation (the final policy on seeds that selected "
+        "nothing); else of the last periodic evaluation; else of the last 100 training episodes, "
+        "with exploration. The words below it tell which. For a seed group: the interquartile "
+        "mean, followed by its 95 % interval.",
     ),
     "reward": Term(
         "Each bar is the total reward of one episode, the newest on the right.", _enough_reward
@@ -109,7 +111,7 @@ GLOSSARY: dict[str, Term] = {
         _enough_reward,
     ),
     "eval_reward": Term(
-        "Mean reward of a few episodes on fixed seeds, without exploration and noise.",
+        "Mean return of a periodic evaluation: the policy of this step, on new seeds each time.",
         _enough_reward,
     ),
     "mean_length": Term("Mean length of the last 100 episodes, in steps.", _good_length),

@@ -3,6 +3,7 @@
 from app.run_config.config import RunConfig
 from app.run_config.derived_runs import derive, live_values
 from app.run_config.engine import describe_engine
+from app.run_config.evaluation_fields import EVALUATION_FIELDS, usual_final_episodes
 from app.run_config.evaluation_options import (
     MAX_FINAL_EPISODES,
     MAX_PERIODIC_EPISODES,
@@ -35,6 +36,7 @@ from app.run_config.wrapper_options import ENGINE_OPTION, WRAPPER_OPTIONS
 
 __all__ = [
     "ENGINE_OPTION",
+    "EVALUATION_FIELDS",
     "LIVE_HYPERPARAMETERS",
     "MAX_FINAL_EPISODES",
     "MAX_NAME",
@@ -65,4 +67,5 @@ __all__ = [
     "reward_code_of",
     "seed_of",
     "settings_of",
+    "usual_final_episodes",
 ]

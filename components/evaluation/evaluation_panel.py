@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from app.evaluation import Evaluation, EvaluationStatus
+from app.protocol import SeedFamily
 from components.base import (
     NOT_MEASURED,
     EmptyState,
@@ -18,7 +19,12 @@ from components.evaluation.evaluation_video import clips_text, video_url
 from components.evaluation.state import EvaluationState
 
 _SHOWN = 8
-_CELLS = ("Mean return", "Median", "Length", "Ended")
+_CELLS = ("Mean return", "Median", "Length", "Ended", "Success rate")
+_FAMILIES = {
+    SeedFamily.SELECTION: "on selection seeds, on which earlier versions chose the best policy",
+    SeedFamily.TEST: "on test seeds",
+    SeedFamily.FINAL: "on the final seeds",
+}
 
 
 class EvaluationPanel:
@@ -34,6 +40,7 @@ class EvaluationPanel:
         with ui.element("div").classes("lab-stack") as self._details:
             with ui.element("div").classes("lab-cells"):
                 self._numbers = {name: _cell(name) for name in _CELLS}
+                self._success = self._numbers["Success rate"].parent_slot.parent
             self._custom = ui.element("div").classes("lab-cells")
             self._custom.props('aria-label="Metrics of the evaluation code"')
             self._conditions = ui.label().classes("lab-small lab-padded")
@@ -68,6 +75,9 @@ class EvaluationPanel:
         self._numbers["Median"].set_text(format_number(evaluation.median_return, 1))
         self._numbers["Length"].set_text(format_number(evaluation.mean_length, 1))
         self._numbers["Ended"].set_text(ended.get(truncated, f"{truncated} truncated"))
+        rate = evaluation.success_rate
+        self._numbers["Success rate"].set_text("" if rate is None else f"{rate:.0%}")
+        self._success.set_visibility(rate is not None)
         self._conditions.set_text(_conditions(evaluation))
         self._custom.clear()
         self._custom.set_visibility(bool(evaluation.custom))
@@ -137,17 +147,23 @@ def _result(evaluation: Evaluation) -> str:
         return f"running · {evaluation.played} of {evaluation.episodes} episodes"
     if evaluation.status is not EvaluationStatus.COMPLETED:
         return str(evaluation.status)
-    return f"{evaluation.episodes} episodes · {mean_text(evaluation)}"
+    kind = "final evaluation · " if evaluation.is_final else ""
+    return f"{kind}{evaluation.episodes} episodes · {mean_text(evaluation)}"
 
 
 def _conditions(evaluation: Evaluation) -> str:
-    """Describe the conditions under which the numbers were measured."""
+    """Describe the policy, the episodes and the conditions of the numbers."""
     parts = [f"{evaluation.episodes} episodes" if evaluation.episodes != 1 else "1 episode"]
+    if evaluation.seeds:
+        family, (first, last) = evaluation.seed_family, (evaluation.seeds[0], evaluation.seeds[-1])
+        parts.append(f"{_FAMILIES[family] if family else 'on own seeds'} ({first} to {last})")
+    parts.append("deterministic actions" if evaluation.deterministic else "sampled actions")
     if evaluation.timesteps is not None:
         parts.append(f"after {evaluation.timesteps:,} training steps")
     if evaluation.ci95 is not None:
         low, high = evaluation.ci95
         parts.append(f"95 % interval {low:,.1f} to {high:,.1f}")
-    if evaluation.left_out:
-        parts.append("without " + ", ".join(name.replace("_", " ") for name in evaluation.left_out))
+    for word, names in (("without", evaluation.left_out), ("with", evaluation.disturbances)):
+        if names:
+            parts.append(f"{word} " + ", ".join(name.replace("_", " ") for name in names))
     return ", ".join(parts) + "."

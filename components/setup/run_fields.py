@@ -22,7 +22,8 @@ _DESCRIPTIONS = {
     "name": "Name of the run in lists. Empty: algorithm and environment.",
     "init_from": "Start with the policy of another run: its id, id@best or id@step.",
     "evaluate_every": "Evaluate the policy during training, every so many steps. Empty: never.",
-    "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold.",
+    "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold and "
+    "100 episodes on other seeds confirm it.",
 }
 PLACEHOLDERS = {"seed": "random", "init_from": "id, id@best or id@step", "evaluate_every": "never"}
 _OPTIONAL = frozenset({"seed", "evaluate_every"})

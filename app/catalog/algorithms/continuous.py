@@ -74,6 +74,7 @@ TD3 = AlgorithmSpec(
     family=Family.REPLAY,
     is_in_fast_engine=True,
     exports_to_onnx=True,
+    samples_actions=False,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_buffer,
