@@ -29,8 +29,8 @@ def run(arguments: Sequence[str]) -> int:
 def _parser() -> SentenceParser:
     parser = make_parser(
         "evaluate",
-        "Evaluate a run's policy over complete episodes, by default without the disturbances of its "
-        "training. The same run, checkpoint and seed give the same returns.",
+        "Evaluate a run's policy over complete episodes, without the disturbances of its training "
+        "unless they are asked for. The same run, checkpoint and seed give the same returns.",
         "latest --episodes 10",
         "3f2a --checkpoint best --stochastic",
         "latest --code metrics.py",
@@ -116,13 +116,14 @@ def _progress_bar(episodes: int) -> Callable[[int], None]:
 
 def _describe(evaluation: Evaluation) -> str:
     family = f"{evaluation.seed_family} " if evaluation.seed_family else ""
+    seeds = f"{family}seeds from {evaluation.seeds[0]:,}"
     how = "" if evaluation.deterministic else ", sampled actions"
     trained = "" if evaluation.timesteps is None else f" after {evaluation.timesteps:,} steps"
     policy = "best policy" if evaluation.checkpoint == BEST else f"policy{trained}"
     low, high = evaluation.ci95 or (None, None)
     cut = (evaluation.terminations or {}).get("truncated", 0)
     lines = [
-        f"{evaluation.episodes} episodes of the {policy}, {family}seeds from {evaluation.seeds[0]:,}{how}:",
+        f"{evaluation.episodes} episodes of the {policy}, {seeds}{how}:",
         f"  mean return   {number(evaluation.mean_return, 2)}",
         f"  std (n - 1)   {number(evaluation.std_return, 2)}",
         f"  median        {number(evaluation.median_return, 2)}",

@@ -14,7 +14,7 @@ from storage.database import runs
 from storage.records import RunFilter, RunRecord, RunStatus
 
 _MAX_LIMIT = 10_000
-_TITLES = ("run", "status", "environment", "algorithm", "steps", "best mean", "created")
+_TITLES = ("run", "status", "environment", "algorithm", "steps", "score", "created")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ from app.protocol.messages import (
 )
 from app.protocol.pipe import Channel, Control, Request, file_frames, read_file
 from app.protocol.schedule import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
-from app.protocol.seeds import EVALUATION_SEEDS, SeedFamily, confirmation_seed, selection_seed
+from app.protocol.seeds import SeedFamily, confirmation_seed, selection_seed
 from app.protocol.user_code import (
     ENVIRONMENT_FILE,
     EVALUATION_FILE,
@@ -31,7 +31,6 @@ from app.protocol.wrappers import Wrappers
 __all__ = [
     "ENVIRONMENT_FILE",
     "EVALUATION_FILE",
-    "EVALUATION_SEEDS",
     "LONGEST_CALL_S",
     "MAX_MAP_SIDE",
     "REWARD_FILE",

@@ -5,12 +5,9 @@ is. So selection, tests and final evaluations each have a family of seeds of the
 """
 
 from enum import StrEnum
-
-import numpy as np
+from hashlib import blake2b
 
 FAMILY_SIZE = 1_000_000
-_MIXER = 0x5EED
-"""Distinguishes these draws from others that begin with the same number."""
 
 
 class SeedFamily(StrEnum):
@@ -35,9 +32,6 @@ class SeedFamily(StrEnum):
         return list(cls)[number] if 0 <= number < len(cls) else None
 
 
-EVALUATION_SEEDS = range(SeedFamily.SELECTION.first_seed, SeedFamily.FINAL.first_seed + FAMILY_SIZE)
-"""The seeds of all families."""
-
 _CONFIRMATION = SeedFamily.TEST.first_seed + FAMILY_SIZE // 2
 """The seeds from here on are for confirmations: tests on demand begin at the family's first."""
 
@@ -56,5 +50,6 @@ def confirmation_seed(timesteps: int, episodes: int) -> int:
 
 
 def _draw(timesteps: int, below: int) -> int:
-    (word,) = np.random.SeedSequence((_MIXER, timesteps)).generate_state(1, np.uint64)
-    return int(word) % below
+    # Not with NumPy: workers import this module before they lock themselves down.
+    digest = blake2b(str(timesteps).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) % below

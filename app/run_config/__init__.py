@@ -4,12 +4,7 @@ from app.run_config.config import RunConfig
 from app.run_config.derived_runs import derive, live_values
 from app.run_config.engine import describe_engine
 from app.run_config.evaluation_fields import EVALUATION_FIELDS, usual_final_episodes
-from app.run_config.evaluation_options import (
-    MAX_FINAL_EPISODES,
-    MAX_PERIODIC_EPISODES,
-    EvaluationOptions,
-    WholeNumber,
-)
+from app.run_config.evaluation_options import WholeNumber
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
 from app.run_config.preset_results import expected_scores
@@ -38,14 +33,11 @@ __all__ = [
     "ENGINE_OPTION",
     "EVALUATION_FIELDS",
     "LIVE_HYPERPARAMETERS",
-    "MAX_FINAL_EPISODES",
     "MAX_NAME",
     "MAX_NOTES",
-    "MAX_PERIODIC_EPISODES",
     "MAX_SEED",
     "MAX_TIMESTEPS",
     "WRAPPER_OPTIONS",
-    "EvaluationOptions",
     "Name",
     "RewardCode",
     "RunConfig",

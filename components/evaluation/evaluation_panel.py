@@ -19,7 +19,7 @@ from components.evaluation.evaluation_video import clips_text, video_url
 from components.evaluation.state import EvaluationState
 
 _SHOWN = 8
-_CELLS = ("Mean return", "Median", "Length", "Ended", "Success rate")
+_CELLS = ("Mean return", "Median", "Length", "Ended")
 _FAMILIES = {
     SeedFamily.SELECTION: "on selection seeds, on which earlier versions chose the best policy",
     SeedFamily.TEST: "on test seeds",
@@ -40,7 +40,8 @@ class EvaluationPanel:
         with ui.element("div").classes("lab-stack") as self._details:
             with ui.element("div").classes("lab-cells"):
                 self._numbers = {name: _cell(name) for name in _CELLS}
-                self._success = self._numbers["Success rate"].parent_slot.parent
+                with ui.element("div") as self._success:
+                    self._success_rate = _cell("Success rate")
             self._custom = ui.element("div").classes("lab-cells")
             self._custom.props('aria-label="Metrics of the evaluation code"')
             self._conditions = ui.label().classes("lab-small lab-padded")
@@ -76,7 +77,7 @@ class EvaluationPanel:
         self._numbers["Length"].set_text(format_number(evaluation.mean_length, 1))
         self._numbers["Ended"].set_text(ended.get(truncated, f"{truncated} truncated"))
         rate = evaluation.success_rate
-        self._numbers["Success rate"].set_text("" if rate is None else f"{rate:.0%}")
+        self._success_rate.set_text("" if rate is None else f"{rate:.0%}")
         self._success.set_visibility(rate is not None)
         self._conditions.set_text(_conditions(evaluation))
         self._custom.clear()
