@@ -225,8 +225,12 @@ GLOSSARY: dict[str, Term] = {
     "step_size": Term("How far the last update moved the weights."),
     "compared_curves": Term(
         "Each run keeps its color. A seed group is drawn as its interquartile mean (the mean of "
-        "the middle half of its seeds) with a 95 % bootstrap band.",
-        "Bands that don't overlap are a good sign; with fewer than five seeds they are too narrow.",
+        "the middle half of its seeds) with a band from three seeds on: a 95 % confidence "
+        "interval, which holds the true value in 95 % of repetitions of the experiment. A seed "
+        "keeps its last value up to the step that it has trained to, and to the end of the chart "
+        "if it stopped because it had solved the task.",
+        "Bands that don't overlap are a good sign. The line is dotted where not all seeds have a "
+        "value.",
     ),
     "probability_of_improvement": Term(
         "Probability that a seed of one group beats a seed of the other.",

@@ -6,19 +6,27 @@ from app.statistics.estimators import (
     bootstrap_interval,
     effect_size,
     interquartile_mean,
-    mean,
     permutation_p_value,
     probability_of_improvement,
     seeds_needed,
 )
+from app.statistics.intervals import (
+    MIN_SAMPLES,
+    improvement_interval,
+    iqm_interval,
+    mean_interval,
+)
 
 __all__ = [
+    "MIN_SAMPLES",
     "Array",
     "band",
     "bootstrap_interval",
     "effect_size",
+    "improvement_interval",
     "interquartile_mean",
-    "mean",
+    "iqm_interval",
+    "mean_interval",
     "permutation_p_value",
     "probability_of_improvement",
     "seeds_needed",

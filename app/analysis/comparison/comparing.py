@@ -17,11 +17,11 @@ from app.analysis.comparison.entries import (
     with_distinct_names,
 )
 from app.analysis.comparison.lineage import Node, nodes
-from app.analysis.comparison.lines import Line, line_of_group, line_of_run
+from app.analysis.comparison.lines import GroupCurve, Line, line_of_group, line_of_run
 from app.analysis.comparison.numbers import Numbers, numbers
 from app.evaluation import Evaluation, Evaluations, EvaluationStatus
 from app.run_config import readable_config
-from app.runs import RunService
+from app.runs import RunService, ends_of
 from storage import GroupNotFoundError, RunNotFoundError
 from storage.files import RunFolder, SnapshotFiles
 from storage.metrics import metrics
@@ -117,18 +117,31 @@ class Comparing:
         return await self._service.curves(await self._access.visible(run.id), view)
 
     async def _lines(self, entry: Entry, view: View) -> list[Line]:
-        by_run = [await self._curves(run, view) for run in entry.runs]
-        lines: list[Line | None] = []
+        if entry.is_group:
+            return await self._group_lines(entry, view)
+        found = (await self._curves(entry.runs[0], view)).by_name
+        return [
+            line_of_run(entry.key, metric, found[metric])
+            for metric in view.names
+            if metric in found
+        ]
+
+    async def _group_lines(self, entry: Entry, view: View) -> list[Line]:
+        inside = [(await self._curves(run, view)).by_name for run in entry.runs]
+        earlier = replace(view, start=None, end=view.start)
+        before: list[Mapping[str, Curve]] = [{} for _ in entry.runs]
+        if view.start is not None:
+            before = [(await self._curves(run, earlier)).by_name for run in entry.runs]
+        ends = ends_of(entry.runs, view.axis)
+        found = []
         for metric in view.names:
-            curves = [found.by_name[metric] for found in by_run if metric in found.by_name]
-            if entry.is_group:
-                window = (view.start, view.end)
-                lines.append(
-                    await asyncio.to_thread(line_of_group, entry.key, metric, curves, window)
-                )
-            elif curves:
-                lines.append(line_of_run(entry.key, metric, curves[0]))
-        return [line for line in lines if line is not None]
+            curves = [
+                GroupCurve(inside=now.get(metric), before=then.get(metric), end=end)
+                for now, then, end in zip(inside, before, ends, strict=True)
+            ]
+            window = (view.start, view.end)
+            found.append(await asyncio.to_thread(line_of_group, entry.key, metric, curves, window))
+        return [line for line in found if line is not None]
 
     async def _evaluation(self, run: RunRecord) -> Evaluation | None:
         """Return the last completed evaluation."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.analysis.comparison.entries import Entry
 from app.evaluation import Evaluation
-from app.statistics import bootstrap_interval, interquartile_mean, mean
+from app.statistics import interquartile_mean, iqm_interval, mean_interval
 from storage.records import RunRecord
 
 
@@ -97,14 +97,11 @@ def _final(entry: Entry, last_rewards: Mapping[str, Sequence[float]]) -> Measure
     value, rewards = final_reward(run), np.asarray(last_rewards.get(run.id, ()), dtype=np.float64)
     if value is None:
         return None
-    if len(rewards) < 2:
-        return Measured(value)
-    return Measured(value, bootstrap_interval(mean, rewards), len(rewards))
+    return Measured(value, mean_interval(rewards), max(1, len(rewards)))
 
 
 def _over_seeds(found: Sequence[float | None]) -> Measured | None:
     scores = np.array([score for score in found if score is not None], dtype=np.float64)
     if not len(scores):
         return None
-    interval = bootstrap_interval(interquartile_mean, scores) if len(scores) > 1 else None
-    return Measured(float(interquartile_mean(scores)), interval, len(scores))
+    return Measured(float(interquartile_mean(scores)), iqm_interval(scores), len(scores))
