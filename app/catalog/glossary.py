@@ -234,6 +234,7 @@ GLOSSARY: dict[str, Term] = {
     ),
     "probability_of_improvement": Term(
         "Probability that a seed of one group beats a seed of the other.",
-        "50 % means no difference; an interval above 50 % favors the first.",
+        "50 % means no difference; an interval above 50 % favors the first. Evaluations are "
+        "compared where all seeds have them, else the rewards of training.",
     ),
 }

@@ -48,7 +48,7 @@ class _CachedPart:
 class NumbersTable:
     """A row per entry with its final numbers."""
 
-    _TITLES = ("Run", "Seeds", "Last evaluation", "Best", "Final", "Steps", "Time", "Solved at")
+    _TITLES = ("Run", "Seeds", "Evaluation", "Best", "Final", "Steps", "Time", "Solved at")
 
     def __init__(self) -> None:
         self._part = _CachedPart()
@@ -72,7 +72,7 @@ class NumbersTable:
     def _cells(self, table: Table, one: Numbers) -> None:
         texts = (
             str(one.seeds),
-            _measured(one.evaluation),
+            _evaluated(one),
             _measured(one.best),
             _measured(one.final),
             format_number(one.timesteps),
@@ -189,6 +189,11 @@ def _measured(value: Measured | None) -> str:
         return text
     low, high = (format_number(edge, 1) for edge in value.ci95)
     return f"{text} ({low} to {high})"
+
+
+def _evaluated(one: Numbers) -> str:
+    kind = {"final_policy": ", final policy", "periodic": ", periodic", None: ""}
+    return _measured(one.evaluation) + kind[one.evaluation_kind]
 
 
 def _solved(one: Numbers) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.access import Access
 from app.accounts import AccessError
-from app.analysis.comparison.conclusions import Conclusion, Scores, conclude
+from app.analysis.comparison.conclusions import Conclusion, ScoreKind, Scores, conclude
 from app.analysis.comparison.differences import Difference, differences
 from app.analysis.comparison.entries import (
     GROUP,
@@ -19,16 +19,14 @@ from app.analysis.comparison.entries import (
 from app.analysis.comparison.lineage import Node, nodes
 from app.analysis.comparison.lines import GroupCurve, Line, line_of_group, line_of_run
 from app.analysis.comparison.numbers import Numbers, numbers
+from app.analysis.comparison.scoring import Scored, score_runs
+from app.analysis.comparison.tasks import task_differences
 from app.evaluation import Evaluation, Evaluations, EvaluationStatus
-from app.run_config import readable_config
-from app.runs import RunService, ends_of
+from app.runs import RunService, ends_of, has_ended_solved
 from storage import GroupNotFoundError, RunNotFoundError
 from storage.files import RunFolder, SnapshotFiles
 from storage.metrics import metrics
 from storage.records import Curve, Curves, RunRecord, View
-
-SCORE_METRIC = "mean_reward"
-"""The metric by which seeds are compared."""
 
 _LAST_EPISODES = 100
 _TAIL_LINES = 1_000
@@ -144,9 +142,11 @@ class Comparing:
         return [line for line in found if line is not None]
 
     async def _evaluation(self, run: RunRecord) -> Evaluation | None:
-        """Return the last completed evaluation."""
+        """Return the last evaluation of the run's final policy with its most likely actions."""
         for found in await self._evaluations.list(await self._access.visible(run.id)):
-            if found.kind == "evaluation" and found.status is EvaluationStatus.COMPLETED:
+            is_complete = found.kind == "evaluation" and found.status is EvaluationStatus.COMPLETED
+            is_final = found.timesteps == run.progress.timesteps and found.deterministic
+            if is_complete and is_final:
                 return found
         return None
 
@@ -168,38 +168,34 @@ class Comparing:
         if len(environments) > 1:
             names = ", ".join(environments)
             return [], [f"Scores of different environments can't be compared: {names}."]
-        measured = [
+        trained = [
             replace(entry, runs=tuple(run for run in entry.runs if run.progress.timesteps))
             for entry in entries
         ]
-        reaches = [run.progress.timesteps for entry in measured for run in entry.runs]
-        at = min(reaches, default=None)
-        scores = [await self._scores(entry, at, evaluations) for entry in measured]
-        reference = next((one for one in scores if one.key == against), scores[0])
-        others = [one for one in scores if one is not reference]
-        return conclude(reference, others, at), _notes(measured, at)
+        scored = await score_runs(_runs(trained), self._curves)
+        reference = next((one for one in entries if one.key == against), entries[0])
+        scores = {
+            entry.key: _scores(entry, reference, scored, evaluations.get(entry.key))
+            for entry in entries
+        }
+        ours = scores.pop(reference.key)
+        conclusions = conclude(ours, list(scores.values()), scored.timesteps, scored.kind)
+        return conclusions, _notes(_runs(trained), scored)
 
-    async def _scores(
-        self, entry: Entry, at: int | None, evaluations: Mapping[str, Evaluation | None]
-    ) -> Scores:
-        found = [await self._score(run, at) for run in entry.runs]
-        values = [value for value in found if value is not None]
-        evaluation = None if entry.is_group else evaluations.get(entry.key)
-        returns = () if evaluation is None else evaluation.returns
-        return Scores(key=entry.key, name=entry.name, values=values, returns=returns)
 
-    async def _score(self, run: RunRecord, at: int | None) -> float | None:
-        """Return the last mean reward of a run up to a step, unrounded."""
-        if at is None:
-            return None
-        # A narrow window is not thinned out, but is empty if the last episode ended before it.
-        for start in (at, None):
-            view = View(names=(SCORE_METRIC,), start=start, end=at)
-            curve: Curve | None = (await self._curves(run, view)).by_name.get(SCORE_METRIC)
-            points = () if curve is None else zip(*curve.points, strict=True)
-            if by_then := [y for x, y in points if x <= at]:
-                return by_then[-1]
-        return None
+def _scores(
+    entry: Entry, reference: Entry, scored: Scored, evaluation: Evaluation | None
+) -> Scores:
+    """Return what is known of an entry for the comparison with the reference."""
+    is_evaluated = scored.kind != "training_mean"
+    differing = task_differences(reference.runs[0], entry.runs[0], is_evaluated=is_evaluated)
+    return Scores(
+        key=entry.key,
+        name=entry.name,
+        values=[scored.by_run[run.id] for run in entry.runs if run.id in scored.by_run],
+        returns=() if entry.is_group or evaluation is None else evaluation.returns,
+        task_differences=differing,
+    )
 
 
 def _branch_steps(folders: Mapping[str, RunFolder]) -> dict[str, tuple[list[int], list[int]]]:
@@ -217,19 +213,29 @@ def _runs(entries: Sequence[Entry]) -> list[RunRecord]:
     return [run for entry in entries for run in entry.runs]
 
 
-def _notes(entries: Sequence[Entry], at: int | None) -> list[str]:
-    """Return at which step entries are compared, and caveats."""
-    runs = _runs(entries)
-    if at is None:
+_NOTES: Mapping[ScoreKind, str] = {
+    "final_evaluation": "Compared by the final evaluation of each seed.",
+    "last_evaluation": "Compared by the periodic evaluations after {at:,} steps, the last that "
+    "all have.",
+    "training_mean": "Compared after {at:,} steps, the last that all have reached, by the mean "
+    "reward of training, which includes exploration: not all have evaluations there.",
+}
+
+
+def _notes(runs: Sequence[RunRecord], scored: Scored) -> list[str]:
+    """Return what was compared at which step, and caveats."""
+    if scored.timesteps is None:
         return []
-    notes = [f"Compared after {at:,} steps, the last that all have reached."]
-    if 2 * at < max(run.progress.timesteps for run in runs):
-        slowest = min(runs, key=lambda run: run.progress.timesteps)
+    notes = [_NOTES[scored.kind].format(at=scored.timesteps)]
+    solved = sum(map(has_ended_solved, runs))
+    if solved:
+        notes.append(
+            f"{solved} of {len(runs)} runs stopped because they had solved the task; they keep "
+            "their last score."
+        )
+    slowest = min(runs, key=lambda run: (has_ended_solved(run), run.progress.timesteps))
+    if 2 * scored.timesteps < max(run.progress.timesteps for run in runs):
         notes.append(
             f"{slowest.name} has trained no further; without it, a later step can be compared."
         )
-    configs = [config for run in runs if (config := readable_config(run)) is not None]
-    options = {str(sorted(config.env_kwargs.items())) for config in configs}
-    if len(options) > 1:
-        notes.append("The environment options differ: scores may not be comparable.")
     return notes

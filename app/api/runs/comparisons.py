@@ -152,14 +152,14 @@ async def _rows(query: ExportQuery, comparing: Comparing) -> Iterable[Sequence[o
 _NUMBERS = (
     *("key", "name", "seeds", "evaluation", "evaluation_low", "evaluation_high"),
     *("best", "best_low", "best_high", "final", "final_low", "final_high"),
-    *("timesteps", "elapsed_s", "solved", "solved_at"),
+    *("timesteps", "elapsed_s", "solved", "solved_at", "evaluation_kind"),
 )
 
 
 def _number_row(row: Numbers, name: str) -> list[object]:
     measured = [cell for value in (row.evaluation, row.best, row.final) for cell in _cells(value)]
     rest = [row.timesteps, round(row.elapsed_s, 3), row.solved, row.solved_at]
-    return [row.key, name, row.seeds, *measured, *rest]
+    return [row.key, name, row.seeds, *measured, *rest, row.evaluation_kind]
 
 
 def _cells(value: Measured | None) -> Sequence[float | None]:

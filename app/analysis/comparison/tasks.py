@@ -1,0 +1,55 @@
+"""Whether two runs were measured on the same task, so that their returns can be compared."""
+
+import zlib
+from dataclasses import fields
+from typing import Any
+
+from app.core import write_value
+from app.protocol import Wrappers
+from app.run_config import environment_of, readable_config
+from storage.records import RunRecord
+
+_OF_THE_AGENT = frozenset(
+    {"simulator", "frame_stack", "normalize_observation", "normalize_reward", "randomize"}
+)
+"""Wrappers that leave returns as they are; `randomize` is listed by attribute."""
+
+
+def task_differences(ours: RunRecord, theirs: RunRecord, *, is_evaluated: bool) -> list[str]:
+    """Return how the tasks of two runs differ, in words.
+
+    A custom reward is no difference: returns are the environment's. Evaluations leave out the
+    disturbances of training, so with `is_evaluated` those are none either.
+    """
+    here, there = _task(ours, is_evaluated), _task(theirs, is_evaluated)
+    if not here or not there:
+        return []
+    pairs = ((name, here.get(name), there.get(name)) for name in dict.fromkeys([*here, *there]))
+    return [
+        f"{name} {_words(one)} and {_words(other)}" for name, one, other in pairs if one != other
+    ]
+
+
+def _task(run: RunRecord, is_evaluated: bool) -> dict[str, Any]:
+    """Return what defines the task of a run; nothing if its configuration can't be read."""
+    config = readable_config(run)
+    if config is None:
+        return {}
+    wrappers = config.wrappers.for_evaluation() if is_evaluated else config.wrappers
+    found = {
+        field.name: getattr(wrappers, field.name)
+        for field in fields(Wrappers)
+        if field.name not in _OF_THE_AGENT
+    }
+    if found["time_limit"] == environment_of(run).max_episode_steps:
+        found["time_limit"] = None
+    found |= {f"randomize {name}": bounds for name, bounds in wrappers.randomize.items()}
+    return {**found, **config.env_kwargs, "code of the environment": _checksum(config.env_code)}
+
+
+def _checksum(code: str | None) -> str | None:
+    return None if code is None else f"{zlib.crc32(code.encode()):08x}"
+
+
+def _words(value: object) -> str:
+    return write_value(value, nothing="none")
