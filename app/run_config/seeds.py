@@ -10,12 +10,11 @@ import numpy as np
 
 from app.catalog.algorithms import get_algorithm
 from app.core import InputError, shorten
+from app.protocol import EVALUATION_SEEDS
 from app.run_config.request import MAX_N_ENVS, MAX_NAME, MAX_SEED, RunRequest
 from storage.records import RunSetKind, RunSetRecord
 
 MAX_SEEDS = 50
-_EVALUATION_SEEDS = range(1_000_000, 4_000_000)
-"""Episodes of evaluations have these seeds; a group is never trained on them."""
 _CANDIDATES = 4 * MAX_SEEDS
 
 
@@ -55,7 +54,9 @@ def one_request_per_seed(request: RunRequest) -> Iterator[RunRequest]:
 
 
 def spread_seeds(seed: int, count: int) -> list[int]:
-    """Return seeds that share no environment; more of them begin with the same ones.
+    """Return seeds that share no environment with each other or with evaluations.
+
+    More seeds begin with the same ones.
 
     Stable-Baselines3 seeds parallel environment i with seed + i, so consecutive seeds would train
     on almost the same episodes and not be independent.
@@ -64,7 +65,7 @@ def spread_seeds(seed: int, count: int) -> list[int]:
     for one in (np.random.SeedSequence(seed).generate_state(_CANDIDATES) >> 1).tolist():
         streams = range(one, one + MAX_N_ENVS)
         is_free = not nearest_seeds([*chosen, one], MAX_N_ENVS)
-        if is_free and not (streams[-1] in _EVALUATION_SEEDS or one in _EVALUATION_SEEDS):
+        if is_free and not (streams[-1] in EVALUATION_SEEDS or one in EVALUATION_SEEDS):
             chosen.append(one)
     return chosen[:count]
 

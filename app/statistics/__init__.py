@@ -3,7 +3,6 @@
 from app.statistics.bands import band
 from app.statistics.estimators import (
     Array,
-    bootstrap_interval,
     effect_size,
     interquartile_mean,
     permutation_p_value,
@@ -21,7 +20,6 @@ __all__ = [
     "MIN_SAMPLES",
     "Array",
     "band",
-    "bootstrap_interval",
     "effect_size",
     "improvement_interval",
     "interquartile_mean",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.access import Access
 from app.accounts import AccessError
-from app.analysis.comparison.conclusions import Conclusion, ScoreKind, Scores, conclude
+from app.analysis.comparison.conclusions import Conclusion, Scores, conclude
 from app.analysis.comparison.differences import Difference, differences
 from app.analysis.comparison.entries import (
     GROUP,
@@ -23,10 +23,11 @@ from app.analysis.comparison.scoring import Scored, score_runs
 from app.analysis.comparison.tasks import task_differences
 from app.evaluation import Evaluation, Evaluations, EvaluationStatus
 from app.runs import RunService, ends_of, has_ended_solved
+from app.statistics import MIN_SAMPLES
 from storage import GroupNotFoundError, RunNotFoundError
 from storage.files import RunFolder, SnapshotFiles
 from storage.metrics import metrics
-from storage.records import Curve, Curves, RunRecord, View
+from storage.records import Curve, Curves, RunRecord, ScoreKind, View
 
 _LAST_EPISODES = 100
 _TAIL_LINES = 1_000
@@ -142,13 +143,13 @@ class Comparing:
         return [line for line in found if line is not None]
 
     async def _evaluation(self, run: RunRecord) -> Evaluation | None:
-        """Return the last evaluation of the run's final policy with its most likely actions."""
-        for found in await self._evaluations.list(await self._access.visible(run.id)):
-            is_complete = found.kind == "evaluation" and found.status is EvaluationStatus.COMPLETED
-            is_final = found.timesteps == run.progress.timesteps and found.deterministic
-            if is_complete and is_final:
-                return found
-        return None
+        """Return the evaluation of a run's final policy: a final one, else the last test."""
+        found = [
+            one
+            for one in await self._evaluations.list(await self._access.visible(run.id))
+            if _is_of_final_policy(one, run)
+        ]
+        return next((one for one in found if one.is_final), found[0] if found else None)
 
     async def _last_rewards(self, run_id: str) -> list[float]:
         path = self._service.folder(await self._access.visible(run_id)).metrics
@@ -183,12 +184,23 @@ class Comparing:
         return conclusions, _notes(_runs(trained), scored)
 
 
+def _is_of_final_policy(one: Evaluation, run: RunRecord) -> bool:
+    """Whether it tells how good a run's final policy is: with default settings, and not once."""
+    is_complete = one.kind == "evaluation" and one.status is EvaluationStatus.COMPLETED
+    is_plain = one.deterministic and not one.disturbances and one.code is None
+    return (
+        is_complete
+        and is_plain
+        and one.timesteps == run.progress.timesteps
+        and one.episodes >= MIN_SAMPLES
+    )
+
+
 def _scores(
     entry: Entry, reference: Entry, scored: Scored, evaluation: Evaluation | None
 ) -> Scores:
     """Return what is known of an entry for the comparison with the reference."""
-    is_evaluated = scored.kind != "training_mean"
-    differing = task_differences(reference.runs[0], entry.runs[0], is_evaluated=is_evaluated)
+    differing = task_differences(reference.runs[0], entry.runs[0], scored.kind)
     return Scores(
         key=entry.key,
         name=entry.name,
@@ -214,11 +226,14 @@ def _runs(entries: Sequence[Entry]) -> list[RunRecord]:
 
 
 _NOTES: Mapping[ScoreKind, str] = {
-    "final_evaluation": "Compared by the final evaluation of each seed.",
-    "last_evaluation": "Compared by the periodic evaluations after {at:,} steps, the last that "
-    "all have.",
-    "training_mean": "Compared after {at:,} steps, the last that all have reached, by the mean "
-    "reward of training, which includes exploration: not all have evaluations there.",
+    ScoreKind.FINAL_EVALUATION: "Compared by the final evaluation of each seed.",
+    ScoreKind.LAST_EVALUATION: (
+        "Compared by the periodic evaluations after {at:,} steps, the last that all have."
+    ),
+    ScoreKind.TRAINING_MEAN: (
+        "Compared after {at:,} steps, the last that all have reached, by the mean reward of "
+        "training, which includes exploration: not all have evaluations there."
+    ),
 }
 
 

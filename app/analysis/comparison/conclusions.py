@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from app.statistics import (
     probability_of_improvement,
     seeds_needed,
 )
+from storage.records import ScoreKind
 
 _SIGNIFICANCE_LEVEL = 0.05
 _MIN_SEEDS = 4
@@ -36,7 +36,6 @@ COMPARISON_METHOD = (
 
 
 Interval = tuple[float, float]
-ScoreKind = Literal["final_evaluation", "last_evaluation", "training_mean"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ class Conclusion:
     sentence: str
     agents: str | None = None
     """A sentence that compares the two policies by the episodes of their last evaluations."""
-    score_kind: ScoreKind = "training_mean"
+    score_kind: ScoreKind = ScoreKind.TRAINING_MEAN
     """What was compared."""
     task_differences: Sequence[str] = ()
     """How their tasks differ; then nothing is concluded."""
@@ -84,7 +83,7 @@ def conclude(
     ours: Scores,
     theirs: Sequence[Scores],
     at: int | None,
-    score_kind: ScoreKind = "training_mean",
+    score_kind: ScoreKind = ScoreKind.TRAINING_MEAN,
 ) -> list[Conclusion]:
     """Compare one entry with each of the others."""
     p_values = [_p_value(ours, other) for other in theirs]

@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.comparison.conclusions import ScoreKind
 from app.runs import has_ended_solved
-from storage.records import Curves, RunRecord, View
+from storage.records import Curves, RunRecord, ScoreKind, View
 
 SCORE_METRIC = "mean_reward"
 """The metric by which seeds are compared."""
@@ -33,14 +32,14 @@ async def score_runs(runs: Sequence[RunRecord], read: ReadCurves) -> Scored:
     """Return comparable scores of runs: of final or periodic evaluations if all have them."""
     at = _last_common_step(runs)
     if at is None:
-        return Scored(kind="training_mean", timesteps=None, by_run={})
+        return Scored(kind=ScoreKind.TRAINING_MEAN, timesteps=None, by_run={})
     if (found := _final_evaluations(runs, at)) is not None:
         return found
     if (found := await _periodic_evaluations(runs, at, read)) is not None:
         return found
     values = {run.id: await _last_value(run, at, read) for run in runs}
     known = {run_id: value for run_id, value in values.items() if value is not None}
-    return Scored(kind="training_mean", timesteps=at, by_run=known)
+    return Scored(kind=ScoreKind.TRAINING_MEAN, timesteps=at, by_run=known)
 
 
 def _last_common_step(runs: Sequence[RunRecord]) -> int | None:
@@ -53,13 +52,13 @@ def _last_common_step(runs: Sequence[RunRecord]) -> int | None:
 def _final_evaluations(runs: Sequence[RunRecord], at: int) -> Scored | None:
     """Return the scores of the final policies if all were evaluated after the same training."""
     longest = max(run.progress.timesteps for run in runs)
-    kinds = {getattr(run, "score_kind", None) for run in runs}
-    if kinds != {"final_evaluation"} or longest > _SAME_END * at:
+    kinds = {run.score_kind for run in runs}
+    if kinds != {ScoreKind.FINAL_EVALUATION} or longest > _SAME_END * at:
         return None
     scores = {run.id: run.score for run in runs if run.score is not None}
     if len(scores) < len(runs):
         return None
-    return Scored(kind="final_evaluation", timesteps=at, by_run=scores)
+    return Scored(kind=ScoreKind.FINAL_EVALUATION, timesteps=at, by_run=scores)
 
 
 async def _periodic_evaluations(
@@ -74,7 +73,7 @@ async def _periodic_evaluations(
     if end < _NEWEST * at or not all(by_then.values()):
         return None
     scores = {run_id: values[-1] for run_id, values in by_then.items()}
-    return Scored(kind="last_evaluation", timesteps=int(end), by_run=scores)
+    return Scored(kind=ScoreKind.LAST_EVALUATION, timesteps=int(end), by_run=scores)
 
 
 async def _evaluations(run: RunRecord, at: int, read: ReadCurves) -> list[tuple[float, float]]:

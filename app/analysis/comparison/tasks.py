@@ -7,7 +7,7 @@ from typing import Any
 from app.core import write_value
 from app.protocol import Wrappers
 from app.run_config import environment_of, readable_config
-from storage.records import RunRecord
+from storage.records import RunRecord, ScoreKind
 
 _OF_THE_AGENT = frozenset(
     {"simulator", "frame_stack", "normalize_observation", "normalize_reward", "randomize"}
@@ -15,13 +15,12 @@ _OF_THE_AGENT = frozenset(
 """Wrappers that leave returns as they are; `randomize` is listed by attribute."""
 
 
-def task_differences(ours: RunRecord, theirs: RunRecord, *, is_evaluated: bool) -> list[str]:
-    """Return how the tasks of two runs differ, in words.
+def task_differences(ours: RunRecord, theirs: RunRecord, kind: ScoreKind) -> list[str]:
+    """Return how the tasks on which scores of a kind were measured differ, in words.
 
-    A custom reward is no difference: returns are the environment's. Evaluations leave out the
-    disturbances of training, so with `is_evaluated` those are none either.
+    A custom reward is no difference: returns are the environment's.
     """
-    here, there = _task(ours, is_evaluated), _task(theirs, is_evaluated)
+    here, there = _task(ours, kind), _task(theirs, kind)
     if not here or not there:
         return []
     pairs = ((name, here.get(name), there.get(name)) for name in dict.fromkeys([*here, *there]))
@@ -30,12 +29,15 @@ def task_differences(ours: RunRecord, theirs: RunRecord, *, is_evaluated: bool) 
     ]
 
 
-def _task(run: RunRecord, is_evaluated: bool) -> dict[str, Any]:
+def _task(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
     """Return what defines the task of a run; nothing if its configuration can't be read."""
     config = readable_config(run)
     if config is None:
         return {}
-    wrappers = config.wrappers.for_evaluation() if is_evaluated else config.wrappers
+    has_disturbances = kind is ScoreKind.TRAINING_MEAN or (
+        kind is ScoreKind.LAST_EVALUATION and config.evaluation.disturbances
+    )
+    wrappers = config.wrappers if has_disturbances else config.wrappers.for_evaluation()
     found = {
         field.name: getattr(wrappers, field.name)
         for field in fields(Wrappers)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -6,7 +7,7 @@ from typing import Any
 from app.analysis.comparison.scoring import Scored, score_runs
 from storage.metrics import CurveCache, MetricsWriter
 from storage.records.curves import Curves, View
-from storage.records.runs import Progress, RunRecord, RunStatus
+from storage.records.runs import Progress, RunRecord, RunStatus, ScoreKind
 from tests.past_runs import climb, line
 from tests.stored_configs import stored_config
 
@@ -59,6 +60,24 @@ def evaluated(to: float, *, every: int = 500, steps: int = 2_000) -> list[dict[s
     ]
 
 
+async def test_final_evaluations_are_preferred_where_all_runs_have_them(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    one, other = runs.add("one", evaluated(80)), runs.add("other", evaluated(40))
+    final_one, final_other = _with_final_evaluation(one, 77.0), _with_final_evaluation(other, 55.0)
+
+    both, only_one = await runs.score(final_one, final_other), await runs.score(final_one, other)
+
+    assert both.kind is ScoreKind.FINAL_EVALUATION
+    assert both.by_run == {"one": 77.0, "other": 55.0}
+    assert only_one.kind is ScoreKind.LAST_EVALUATION
+
+
+def _with_final_evaluation(run: RunRecord, score: float) -> RunRecord:
+    at = run.progress.timesteps
+    progress = replace(run.progress, final_evaluation=score, final_evaluation_at=at)
+    return replace(run, progress=progress)
+
+
 async def test_periodic_evaluations_are_preferred_where_all_runs_have_them(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
 
@@ -67,7 +86,7 @@ async def test_periodic_evaluations_are_preferred_where_all_runs_have_them(tmp_p
     )
 
     assert scored == Scored(
-        kind="last_evaluation", timesteps=2_000, by_run={"one": 80.0, "other": 40.0}
+        kind=ScoreKind.LAST_EVALUATION, timesteps=2_000, by_run={"one": 80.0, "other": 40.0}
     )
 
 
@@ -90,7 +109,7 @@ async def test_training_is_compared_if_one_run_has_no_evaluations(tmp_path: Path
         runs.add("one", [*climb(60), *evaluated(80)]), runs.add("plain", climb(30))
     )
 
-    assert (scored.kind, scored.timesteps) == ("training_mean", 2_000)
+    assert (scored.kind, scored.timesteps) == (ScoreKind.TRAINING_MEAN, 2_000)
     assert scored.by_run["plain"] == 30.0
 
 
@@ -100,7 +119,7 @@ async def test_training_is_compared_if_evaluations_stopped_long_before(tmp_path:
 
     scored = await runs.score(runs.add("one", evaluated(80)), runs.add("early", early))
 
-    assert scored.kind == "training_mean"
+    assert scored.kind == ScoreKind.TRAINING_MEAN
 
 
 async def test_a_run_that_ended_as_solved_keeps_its_score(tmp_path: Path) -> None:
@@ -117,4 +136,4 @@ async def test_a_run_that_ended_as_solved_keeps_its_score(tmp_path: Path) -> Non
 async def test_runs_without_steps_have_no_scores(tmp_path: Path) -> None:
     scored = await Runs(tmp_path).score()
 
-    assert scored == Scored(kind="training_mean", timesteps=None, by_run={})
+    assert scored == Scored(kind=ScoreKind.TRAINING_MEAN, timesteps=None, by_run={})
