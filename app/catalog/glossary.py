@@ -232,6 +232,15 @@ GLOSSARY: dict[str, Term] = {
         "Bands that don't overlap are a good sign. The line is dotted where not all seeds have a "
         "value.",
     ),
+    "across_environments": Term(
+        "Entries with the same algorithm, preset and name (without environment and seed) are one "
+        "method. Scores are normalized: 0 is the score of random actions, 1 the reference. IQM, "
+        "median, mean, optimality gap (how far runs fall short of 1) and their 95 % intervals "
+        "(percentile bootstrap over the runs of each environment, narrow if these are few) are "
+        "those of rliable. A profile shows how many runs score above each value. The area under "
+        "the curve is the mean normalized reward during training.",
+        "Higher is better, but for the gap; a profile that is above another everywhere is better.",
+    ),
     "probability_of_improvement": Term(
         "Probability that a seed of one group beats a seed of the other.",
         "50 % means no difference; an interval above 50 % favors the first. Evaluations are "

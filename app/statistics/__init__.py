@@ -1,5 +1,13 @@
 """Estimators and confidence intervals for evaluations, groups and comparisons."""
 
+from app.statistics.aggregates import (
+    aggregate_interval,
+    aggregate_iqm,
+    aggregate_mean,
+    aggregate_median,
+    optimality_gap,
+    performance_profile,
+)
 from app.statistics.bands import band
 from app.statistics.estimators import (
     Array,
@@ -19,12 +27,18 @@ from app.statistics.intervals import (
 __all__ = [
     "MIN_SAMPLES",
     "Array",
+    "aggregate_interval",
+    "aggregate_iqm",
+    "aggregate_mean",
+    "aggregate_median",
     "band",
     "effect_size",
     "improvement_interval",
     "interquartile_mean",
     "iqm_interval",
     "mean_interval",
+    "optimality_gap",
+    "performance_profile",
     "permutation_p_value",
     "probability_of_improvement",
     "seeds_needed",

@@ -1,5 +1,6 @@
 """Comparison of runs: different settings, results, and whether differences are significant."""
 
+from app.analysis.comparison.across_tasks import AcrossTasks, MethodResult, Task
 from app.analysis.comparison.comparing import Comparing, Comparison
 from app.analysis.comparison.conclusions import COMPARISON_METHOD, Conclusion
 from app.analysis.comparison.differences import Difference, code_difference, has_custom_reward
@@ -13,6 +14,7 @@ __all__ = [
     "COMPARISON_METHOD",
     "MAX_ENTRIES",
     "SCORE_METRIC",
+    "AcrossTasks",
     "Change",
     "Comparing",
     "Comparison",
@@ -21,9 +23,11 @@ __all__ = [
     "Entry",
     "Line",
     "Measured",
+    "MethodResult",
     "Missing",
     "Node",
     "Numbers",
+    "Task",
     "branch_of",
     "code_difference",
     "final_reward",

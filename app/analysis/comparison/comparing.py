@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.access import Access
 from app.accounts import AccessError
+from app.analysis.comparison.across_tasks import AcrossTasks, compare_across
 from app.analysis.comparison.conclusions import Conclusion, Scores, conclude
 from app.analysis.comparison.differences import Difference, differences
 from app.analysis.comparison.entries import (
@@ -45,6 +46,8 @@ class Comparison:
     """Of the reference (by default the first entry) against each of the others."""
     notes: Sequence[str]
     """Caveats about the results."""
+    across: AcrossTasks | None = None
+    """Normalized scores, if there are several environments."""
 
 
 class Comparing:
@@ -93,7 +96,13 @@ class Comparing:
             numbers=[numbers(entry, evaluations, rewards) for entry in entries],
             conclusions=conclusions,
             notes=notes,
+            across=await self._across(entries),
         )
+
+    async def _across(self, entries: Sequence[Entry]) -> AcrossTasks | None:
+        if len({entry.env_id for entry in entries}) < 2:
+            return None
+        return await compare_across(entries, self._curves)
 
     async def lines(self, entries: Sequence[Entry], view: View) -> list[Line]:
         """Return the curves of entries in every metric of a view."""
@@ -168,7 +177,10 @@ class Comparing:
         environments = dict.fromkeys(entry.env_id for entry in entries)
         if len(environments) > 1:
             names = ", ".join(environments)
-            return [], [f"Scores of different environments can't be compared: {names}."]
+            return [], [
+                f"Scores of different environments can't be compared directly: {names}. "
+                "Normalized ones are compared over all of them."
+            ]
         trained = [
             replace(entry, runs=tuple(run for run in entry.runs if run.progress.timesteps))
             for entry in entries

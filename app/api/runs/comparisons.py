@@ -12,6 +12,7 @@ from pydantic import AliasPath, BaseModel, Field
 from app.analysis.comparison import (
     COMPARISON_METHOD,
     SCORE_METRIC,
+    AcrossTasks,
     Change,
     Comparing,
     Conclusion,
@@ -85,6 +86,8 @@ class ComparisonAnswer(BaseModel):
     method: str
     """Statistical method of the conclusions in `verdicts`."""
     curves: list[Line]
+    across_tasks: AcrossTasks | None
+    """Aggregates of normalized scores; null unless there are several environments."""
 
 
 def _comparing(lab: TheLab, access: TheAccess) -> Comparing:
@@ -108,6 +111,7 @@ async def compare(query: TheQuery, comparing: TheComparing) -> ComparisonAnswer:
         notes=list(found.notes),
         method=COMPARISON_METHOD,
         curves=await comparing.lines(entries, _view(query)),
+        across_tasks=found.across,
     )
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from app.catalog.environments.reference_scores import reference_score
 from app.evaluation.evaluation import Evaluation
 from storage.files.evaluation_files import EvaluationFiles
 from storage.files.lab_folder import LabFolder
@@ -163,6 +164,52 @@ def test_scores_of_different_environments_are_not_compared(
     assert comparison["verdicts"] == []
     assert "CartPole-v1, Acrobot-v1" in comparison["notes"][0]
     assert len(comparison["numbers"]) == 2
+    # Each method has results on one environment only.
+    assert comparison["across_tasks"]["methods"] == []
+
+
+def test_methods_are_compared_over_several_environments_by_normalized_scores(
+    server: LabServer,
+) -> None:
+    keys = []
+    for name, share in (("high lr", 0.8), ("low lr", 0.4)):
+        for env_id in ("CartPole-v1", "MountainCar-v0"):
+            scores = [_score(env_id, share + part) for part in (-0.02, 0.0, 0.02)]
+            keys.append(f"g:{train_group(server, scores, env_id=env_id, name=f'{env_id} {name}')}")
+    keys.append(train(server, climb(-400), env_id="Acrobot-v1", name="elsewhere"))
+    keys.append(train(server, climb(1), env_id="Blackjack-v1", name="cards"))
+
+    across = compare(server, *keys)["across_tasks"]
+
+    high, low = across["methods"]
+    assert (high["name"], low["name"]) == ("PPO, high lr", "PPO, low lr")
+    assert [task["env_id"] for task in across["tasks"]] == ["CartPole-v1", "MountainCar-v0"]
+    assert across["tasks"][0]["random"] == 22.2
+    assert (across["tasks"][0]["reference"], across["tasks"][0]["source"]) == (
+        475.0,
+        "the solved threshold",
+    )
+    for one in ("iqm", "median", "mean"):
+        assert high[one]["value"] == pytest.approx(0.8)
+        assert high[one]["ci95"][0] < 0.8 < high[one]["ci95"][1]
+    assert high["optimality_gap"]["value"] == pytest.approx(0.2)
+    assert high["normalized"] == pytest.approx({"CartPole-v1": 0.8, "MountainCar-v0": 0.8})
+    assert high["runs"] == 6
+    assert low["area"]["value"] != high["area"]["value"]
+    above = [tau for tau, share in zip(across["taus"], low["profile"], strict=True) if share > 0.5]
+    assert max(above) == pytest.approx(0.4, abs=0.02)
+    assert across["notes"] == [
+        "Blackjack-v1 is omitted: no random and reference score of it are known.",
+        "PPO, elsewhere is omitted: it has results on fewer than two environments with references.",
+        "PPO, cards is omitted: it has results on fewer than two environments with references.",
+        "Acrobot-v1 is omitted: not all methods have results on it.",
+    ]
+
+
+def _score(env_id: str, normalized: float) -> float:
+    known = reference_score(env_id)
+    assert known is not None
+    return known.random + normalized * (known.reference - known.random)
 
 
 def test_another_metric_axis_and_reference_can_be_requested(
