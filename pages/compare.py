@@ -156,7 +156,7 @@ class ComparePage:
         self._conclusions.show(comparison)
         self._across_part.set_visibility(comparison.across is not None)
         if comparison.across is not None:
-            self._across.show(comparison.across)
+            self._across.show(comparison.across, self._colours)
 
     @property
     def _keys(self) -> list[str]:

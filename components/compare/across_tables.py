@@ -1,6 +1,6 @@
 """Methods compared over several environments: aggregates, profiles, and scores by environment."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nicegui import ui
 
@@ -11,19 +11,31 @@ from components.compare.compare_tables import CachedPart, measured_text, swatch
 # Accessing the built-in chart registers the ECharts module that the script imports.
 _ECHARTS = ui.echart
 
-_NUMBER = "lab-mono is-number"
+_NUMBER = "lab-mono is-number is-long"
 _AGGREGATES = ("Method", "Runs", "IQM", "Median", "Mean", "Optimality gap", "Area under curve")
+
+
+_RULE = (
+    "0 is the score of random actions, 1 the reference. Entries of the same algorithm, preset and "
+    "name (without environment and seed) are one method. The intervals are those of rliable, by a "
+    "percentile bootstrap of the runs."
+)
 
 
 class ProfileChart(ui.element, component="profile_chart.js", dependencies=["../run/curves.js"]):
     """Draws the share of runs above each normalized score, a line per method."""
 
-    def __init__(self, found: AcrossTasks) -> None:
+    def __init__(self, found: AcrossTasks, colours: Mapping[str, int]) -> None:
         super().__init__()
         self._props["label"] = "Performance profiles"
         self._props["taus"] = list(found.taus)
         self._props["profiles"] = [
-            {"name": method.name, "shares": list(method.profile)} for method in found.methods
+            {
+                "name": method.name,
+                "shares": list(method.profile),
+                "colour": colours[method.keys[0]],
+            }
+            for method in found.methods
         ]
         self.classes("lab-profile-chart")
 
@@ -34,32 +46,35 @@ class AcrossEnvironments:
     def __init__(self) -> None:
         self._part = CachedPart()
 
-    def show(self, found: AcrossTasks) -> None:
-        """Show the aggregates of methods and what was omitted."""
-        self._part.draw(found, lambda: self._draw(found))
+    def show(self, found: AcrossTasks, colours: Mapping[str, int]) -> None:
+        """Show the aggregates of methods and what was omitted.
 
-    def _draw(self, found: AcrossTasks) -> None:
-        for note in found.notes:
-            ui.label(note).classes("lab-small lab-padded")
+        A method has the colour of its first entry.
+        """
+        content = (found, list(colours.items()))
+        self._part.draw(content, lambda: self._draw(found, colours))
+
+    def _draw(self, found: AcrossTasks, colours: Mapping[str, int]) -> None:
+        for note in (_RULE, *found.notes):
+            ui.label(note).classes("lab-small")
         if not found.methods:
             EmptyState(
                 "No method on two environments",
                 "Add runs of the same algorithm, preset and name on another environment.",
             )
             return
-        self._aggregates(found.methods)
-        with ui.element("div").classes("lab-padded"):
-            ui.label("Performance profiles").classes("lab-label")
-            ProfileChart(found)
+        self._aggregates(found.methods, colours)
+        ui.label("Performance profiles").classes("lab-label")
+        ProfileChart(found, colours)
         self._by_environment(found)
 
     @staticmethod
-    def _aggregates(methods: Sequence[MethodResult]) -> None:
+    def _aggregates(methods: Sequence[MethodResult], colours: Mapping[str, int]) -> None:
         table = Table(*_AGGREGATES, numbers=_AGGREGATES[1:])
         with table.body:
-            for i, one in enumerate(methods):
+            for one in methods:
                 with table.row():
-                    _method_cell(table, i, one.name)
+                    _method_cell(table, colours[one.keys[0]], one.name)
                     values = (one.iqm, one.median, one.mean, one.optimality_gap, one.area)
                     texts = (str(one.runs), *(measured_text(value, 2) for value in values))
                     for title, text in zip(_AGGREGATES[1:], texts, strict=True):
@@ -83,9 +98,9 @@ class AcrossEnvironments:
                         table.text(method.name, _score(method, task.env_id), classes=_NUMBER)
 
 
-def _method_cell(table: Table, number: int, name: str) -> None:
+def _method_cell(table: Table, colour: int, name: str) -> None:
     with table.cell("", classes="is-name"), ui.element("div").classes("lab-keyed"):
-        swatch(number)
+        swatch(colour)
         ui.label(name).classes("lab-name")
 
 

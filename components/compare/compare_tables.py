@@ -81,7 +81,8 @@ class NumbersTable:
             _solved(one),
         )
         for title, text in zip(self._TITLES[1:], texts, strict=True):
-            table.text(title, text, classes=_NUMBER)
+            is_long = " is-long" if title == "Evaluation" else ""
+            table.text(title, text, classes=_NUMBER + is_long)
 
 
 class DifferencesTable:

@@ -42,9 +42,9 @@ export default {
                    valueFormatter: percent, textStyle: { color: token("--ink"), fontFamily: token("--font-mono"), fontSize: 12 } },
         xAxis: axis({ name: "normalized score", nameLocation: "middle", nameGap: 28, max: this.taus.at(-1) }),
         yAxis: axis({ name: "runs above it", nameTextStyle: { ...text, align: "left" }, min: 0, max: 1, axisLabel: { ...text, formatter: percent } }),
-        series: this.profiles.map(({ name, shares }, i) => ({
-          type: "line", name, step: "end", showSymbol: false, color: token(COLOURS[i % COLOURS.length]),
-          lineStyle: { width: 2, type: i >= COLOURS.length ? "dashed" : "solid" }, data: shares.map((share, k) => [this.taus[k], share]),
+        series: this.profiles.map(({ name, shares, colour }) => ({
+          type: "line", name, step: "end", showSymbol: false, color: token(COLOURS[colour % COLOURS.length]),
+          lineStyle: { width: 2, type: colour >= COLOURS.length ? "dashed" : "solid" }, data: shares.map((share, k) => [this.taus[k], share]),
         })),
       }, true);
     },

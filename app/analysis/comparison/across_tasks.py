@@ -62,6 +62,8 @@ class MethodResult:
     """The aggregates of a method's normalized scores over all tasks."""
 
     name: str
+    keys: Sequence[str]
+    """The keys of its entries."""
     runs: int
     iqm: Measured
     median: Measured
@@ -226,6 +228,7 @@ def _result(
     }
     return MethodResult(
         name=method.name,
+        keys=[entry.key for entry in method.entries],
         runs=runs,
         area=Measured(float(aggregate_iqm(*areas)), aggregate_interval(aggregate_iqm, areas), runs),
         scores=raw,
