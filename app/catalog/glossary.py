@@ -225,11 +225,25 @@ GLOSSARY: dict[str, Term] = {
     "step_size": Term("How far the last update moved the weights."),
     "compared_curves": Term(
         "Each run keeps its color. A seed group is drawn as its interquartile mean (the mean of "
-        "the middle half of its seeds) with a 95 % bootstrap band.",
-        "Bands that don't overlap are a good sign; with fewer than five seeds they are too narrow.",
+        "the middle half of its seeds) with a band from three seeds on: a 95 % confidence "
+        "interval, which holds the true value in 95 % of repetitions of the experiment. A seed "
+        "keeps its last value up to the step that it has trained to, and to the end of the chart "
+        "if it stopped because it had solved the task.",
+        "Bands that don't overlap are a good sign. The line is dotted where not all seeds have a "
+        "value.",
+    ),
+    "across_environments": Term(
+        "Entries with the same algorithm, preset and name (without environment and seed) are one "
+        "method. Scores are normalized: 0 is the score of random actions, 1 the reference. IQM, "
+        "median, mean, optimality gap (how far runs fall short of 1) and their 95 % intervals "
+        "(percentile bootstrap over the runs of each environment, narrow if these are few) are "
+        "those of rliable. A profile shows how many runs score above each value. The area under "
+        "the curve is the mean normalized reward during training.",
+        "Higher is better, but for the gap; a profile that is above another everywhere is better.",
     ),
     "probability_of_improvement": Term(
         "Probability that a seed of one group beats a seed of the other.",
-        "50 % means no difference; an interval above 50 % favors the first.",
+        "50 % means no difference; an interval above 50 % favors the first. Evaluations are "
+        "compared where all seeds have them, else the rewards of training.",
     ),
 }

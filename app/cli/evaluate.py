@@ -120,14 +120,14 @@ def _describe(evaluation: Evaluation) -> str:
     how = "" if evaluation.deterministic else ", sampled actions"
     trained = "" if evaluation.timesteps is None else f" after {evaluation.timesteps:,} steps"
     policy = "best policy" if evaluation.checkpoint == BEST else f"policy{trained}"
-    low, high = evaluation.ci95 or (None, None)
+    ends = (number(one, 2) for one in evaluation.ci95 or ())
     cut = (evaluation.terminations or {}).get("truncated", 0)
     lines = [
         f"{evaluation.episodes} episodes of the {policy}, {seeds}{how}:",
         f"  mean return   {number(evaluation.mean_return, 2)}",
         f"  std (n - 1)   {number(evaluation.std_return, 2)}",
         f"  median        {number(evaluation.median_return, 2)}",
-        f"  95 % interval {number(low, 2)} to {number(high, 2)}",
+        f"  95 % interval {' to '.join(ends) or 'none: too few or equal returns'}",
         f"  min, max      {number(evaluation.min, 2)}, {number(evaluation.max, 2)}",
         f"  mean length   {number(evaluation.mean_length)} steps",
         f"  time limit    ended {cut} of {evaluation.episodes} episodes",

@@ -13,7 +13,7 @@ from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError, shorten
 from app.protocol import SeedFamily, messages
 from app.run_config import MAX_SEED
-from app.statistics import bootstrap_interval, mean
+from app.statistics import mean_interval
 from app.workers import Video
 from storage.records import EventLevel
 
@@ -116,10 +116,11 @@ class Evaluation:
     """Reason why there is no video, or only part of one."""
     mean_return: float | None = None
     std_return: float | None = None
-    """Sample standard deviation (n - 1); None for a single episode, like the interval."""
+    """Sample standard deviation (n - 1); None for a single episode."""
     median_return: float | None = None
     ci95: tuple[float, float] | None = None
-    """Bootstrap 95 % confidence interval of the mean."""
+    """95 % confidence interval of the mean; None below three episodes, or if all are equal. In
+    records of earlier versions a percentile bootstrap, which was too narrow for few episodes."""
     min: float | None = None
     max: float | None = None
     mean_length: float | None = None
@@ -261,7 +262,7 @@ def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
         mean_return=float(returns.mean()),
         std_return=float(returns.std(ddof=1)) if has_spread else None,
         median_return=float(np.median(returns)),
-        ci95=bootstrap_interval(mean, returns) if has_spread else None,
+        ci95=mean_interval(returns),
         min=float(returns.min()),
         max=float(returns.max()),
         mean_length=float(np.mean(found.lengths)),

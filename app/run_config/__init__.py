@@ -17,7 +17,7 @@ from app.run_config.request import (
     RunRequest,
     ShortText,
 )
-from app.run_config.seeds import each_run, one_request_per_seed
+from app.run_config.seeds import each_run, nearest_seeds, one_request_per_seed
 from app.run_config.stored import (
     config_of,
     engine_of,
@@ -53,6 +53,7 @@ __all__ = [
     "environment_of",
     "expected_scores",
     "live_values",
+    "nearest_seeds",
     "one_request_per_seed",
     "read_change",
     "readable_config",

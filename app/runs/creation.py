@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
-from app.run_config import RunConfig, RunRequest, config_of
+from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
 from app.runs.state import Journal
 from app.runs.stored_policies import PolicyAddress, read_policy
 from app.runs.transfer import check_transfer
@@ -69,6 +69,9 @@ class Creation:
             raise InputError(f"The runs folder can't be written: {reason}.") from error
         _log.info("Run %s created", run.id)
         await self._write_events(run, request, config)
+        if run_set is not None and (near := nearest_seeds(run_set.spec["seeds"], config.n_envs)):
+            message = _nearness(*near, config.n_envs)
+            await self._journal.add_event(run.id, "seeds_near", message, level=EventLevel.WARNING)
         return self._journal.announce(run)
 
     async def _write_events(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
@@ -142,6 +145,14 @@ def _learning_starts(config: RunConfig) -> int:
     value = config.hyperparameters.get("learning_starts", 0)
     assert isinstance(value, int)
     return value
+
+
+def _nearness(low: int, high: int, n_envs: int) -> str:
+    return (
+        f"The seeds {low} and {high} of this group are nearer than its {n_envs} parallel "
+        "environments, which have the seeds that follow: these runs share environments and are "
+        f"not independent. Choose seeds at least {n_envs} apart."
+    )
 
 
 def _describe(config: RunConfig) -> str:

@@ -122,14 +122,14 @@ class EvaluationPanel:
 
 
 def mean_text(evaluation: Evaluation) -> str:
-    """Format the mean and half the width of its interval."""
+    """Format the mean and its interval."""
     if evaluation.mean_return is None:
         return NOT_MEASURED
     mean = format_number(evaluation.mean_return, 1)
     if evaluation.ci95 is None:
         return mean
-    low, high = evaluation.ci95
-    return f"{mean} ± {format_number((high - low) / 2, 1)}"
+    low, high = (format_number(edge, 1) for edge in evaluation.ci95)
+    return f"{mean} ({low} to {high})"
 
 
 def _cell(name: str) -> ui.label:

@@ -109,8 +109,8 @@ def _seed_row(run: RunRecord, user_fields: UserFields, group: str, tags: Sequenc
 def _group_score(scores: tuple[float, ...]) -> Row:
     if not scores:
         return {"score": "-", "band": ""}
-    iqm, low, high = iqm_with_interval(scores)
-    band = f"{format_number(low, 1)} to {format_number(high, 1)}" if len(scores) > 1 else ""
+    iqm, interval = iqm_with_interval(scores)
+    band = " to ".join(format_number(edge, 1) for edge in interval or ())
     return {"score": format_number(iqm, 1), "band": band}
 
 
