@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from app.protocol import framing
-from app.protocol.schedule import Schedule
+from app.protocol.schedule import Schedule, ScheduleMode
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
 """A measured value; None if it isn't finite."""
@@ -42,6 +42,8 @@ class Change(Message, frozen=True, tag="change"):
     ent_coef: float | None = None
     clip_range: float | Schedule | None = None
     total_timesteps: Count | None = None
+    schedules: ScheduleMode | None = None
+    """What another budget does to schedules; None: of an earlier version, which stretched them."""
 
 
 # From a worker to the web process.

@@ -9,6 +9,7 @@ from app.run_config.evaluation_options import (
     EvaluationOptions,
     WholeNumber,
 )
+from app.run_config.extensions import describe_extension, settings_after
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
 from app.run_config.preset_results import expected_scores
@@ -54,6 +55,7 @@ __all__ = [
     "config_of",
     "derive",
     "describe_engine",
+    "describe_extension",
     "each_run",
     "engine_of",
     "environment_of",
@@ -64,5 +66,6 @@ __all__ = [
     "readable_config",
     "reward_code_of",
     "seed_of",
+    "settings_after",
     "settings_of",
 ]

@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Channel, Control, Request, commands, messages
 from app.worker.models.ars import StopRequestedError
+from app.worker.models.schedule_end import move_schedule_end
 from app.worker.training.checkpoint_schedule import CheckpointSchedule
 from app.worker.training.command_handler import CommandHandler
 from app.worker.training.diagnostics import describe_first_policy
@@ -123,6 +124,7 @@ class TrainingCallback(BaseCallback):
         """Apply a change of hyperparameters or of the budget."""
         apply_change(self.model, change)
         if change.total_timesteps is not None:
+            move_schedule_end(self.model, change, self.total)
             self._metrics.total = self.model._total_timesteps = change.total_timesteps
             self._update_end()
 
