@@ -23,6 +23,8 @@ class TimeStep:
     """The number of the step in its episode; 0 for the reset."""
     observation: Any = None
     """The observation before the step."""
+    masks: Any = None
+    """Which actions were allowed, for each environment; None for models without masks."""
     actions: Mapping[str, Any] = field(default_factory=dict)
     rewards: Mapping[str, float]
     """The environment's original rewards."""
@@ -150,6 +152,7 @@ class Player:
             episode=last.episode,
             number=last.number + 1,
             observation=observation,
+            masks=masks,
             actions=actions,
             rewards=rewards,
             returns={name: total + rewards[name] for name, total in last.returns.items()},
