@@ -9,6 +9,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Control, messages
+from app.worker.envs.environments import success_in
 from app.worker.envs.wrappers import Masked
 from app.worker.models.models import load_weights
 
@@ -161,12 +162,6 @@ class Player:
             is_success=success_in(info) if is_over else None,
         )
         return step, next_observation
-
-
-def success_in(info: Mapping[str, Any]) -> bool | None:
-    """Return whether an episode reached its goal, by the info of its last step."""
-    found = info.get("is_success")
-    return None if found is None else bool(found)
 
 
 def received_policies(
