@@ -161,6 +161,18 @@ class NoisyObservations(_Wrapper):
         return (observation + noise).astype(observation.dtype)
 
 
+class EvaluationLimit(gym.wrappers.TimeLimit[Any, Any]):
+    """Truncates the episodes of evaluations where the environment itself never would.
+
+    Some deterministic policies never come to an end: in CliffWalking, one that walks into a wall.
+    """
+
+    STEPS = 5_000
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env, self.STEPS)
+
+
 class Masked(_Wrapper):
     """Provides action masks for MaskablePPO; without masks, all actions are valid."""
 
