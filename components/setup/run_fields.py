@@ -20,7 +20,8 @@ _DESCRIPTIONS = {
     "seed": "The same seed gives the same run. Empty: a random seed.",
     "seeds": "Number of runs, each with its own seed.",
     "name": "Name of the run in lists. Empty: algorithm and environment.",
-    "init_from": "Start with the policy of another run: its id, id@best or id@step.",
+    "init_from": "Start with the policy of another run: its id, id@best or id@step. Exploration "
+    "(learning_starts, exploration_initial_eps) begins anew unless it is lowered.",
     "evaluate_every": "Evaluate the policy during training, every so many steps. Empty: never.",
     "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold.",
 }

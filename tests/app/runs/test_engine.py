@@ -297,6 +297,18 @@ def test_the_final_policy_is_evaluated_too(server: LabServer) -> None:
     assert "best.zip" in {artifact["name"] for artifact in run["artifacts"]}
 
 
+def test_a_run_that_starts_with_a_trained_policy_says_that_it_explores_anew(
+    server: LabServer,
+) -> None:
+    values = {"learning_starts": 100, "net_arch": [8]}
+    first = server.train(algorithm="DQN", hyperparameters=values, total_timesteps=200)
+
+    second = server.create(algorithm="DQN", hyperparameters=values, init_from=first["id"])
+
+    said = f"Starts with the policy of run {first['id']}. Exploration begins anew, with 100 steps"
+    assert any(text.startswith(said) for text in server.messages(second["id"]))
+
+
 def test_endless_episodes_are_cut_in_evaluations_and_the_log_says_so(server: LabServer) -> None:
     # It never learns, and an untrained network walks into walls forever.
     run = server.create(
