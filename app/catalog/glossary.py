@@ -116,6 +116,14 @@ GLOSSARY: dict[str, Term] = {
     ),
     "mean_length": Term("Mean length of the last 100 episodes, in steps.", _good_length),
     "episode_length": Term("Length of an episode, in steps.", _good_length),
+    "success_rate": Term(
+        "Fraction of the last 100 episodes that reached the goal, as the environment reports it.",
+        "1 means that every episode succeeded.",
+    ),
+    "eval_success_rate": Term(
+        "Fraction of the episodes of an evaluation that reached the goal.",
+        "1 means that every episode succeeded.",
+    ),
     "loss": Term(
         "The loss that the last update minimized.",
         "Steady values are fine, a sharp rise is not. A falling loss alone is no success: look at "

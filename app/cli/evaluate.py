@@ -132,6 +132,8 @@ def _describe(evaluation: Evaluation) -> str:
         f"  mean length   {number(evaluation.mean_length)} steps",
         f"  time limit    ended {cut} of {evaluation.episodes} episodes",
     ]
+    if evaluation.cut_in_words is not None:
+        lines.append(f"  step limit    {evaluation.cut_in_words}")
     lines += [f"  {name:<13} {number(mean, 2)}" for name, mean in (evaluation.custom or {}).items()]
     if evaluation.success_rate is not None:
         lines.append(f"  success rate  {evaluation.success_rate:.0%}")

@@ -129,6 +129,10 @@ class Evaluation:
     returns: tuple[float, ...] = ()
     lengths: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
+    step_limit: int | None = None
+    """The step at which it cut episodes; None: the environment has a time limit."""
+    cut: int = 0
+    """Number of episodes that it cut."""
     successes: int | None = None
     """Number of episodes that reached the goal; None if the environment doesn't report it."""
     left_out: tuple[str, ...] = ()
@@ -150,6 +154,13 @@ class Evaluation:
     def success_rate(self) -> float | None:
         """Fraction of the episodes that reached the goal, if the environment reports it."""
         return None if self.successes is None else self.successes / len(self.returns)
+
+    @property
+    def cut_in_words(self) -> str | None:
+        """Say that episodes were cut; None if none were."""
+        if self.step_limit is None or not self.cut:
+            return None
+        return f"{self.cut} cut at {self.step_limit:,} steps (the environment has no time limit)"
 
     @property
     def is_final(self) -> bool:
@@ -246,10 +257,10 @@ def log_entry(ended: Evaluation) -> tuple[str, str, dict[str, Any]]:
 
 def _mean_in_words(evaluation: Evaluation) -> str:
     mean = f"mean {evaluation.mean_return:,.1f}"
-    if evaluation.ci95 is None:
-        return mean
-    low, high = evaluation.ci95
-    return f"{mean} (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"
+    if evaluation.ci95 is not None:
+        low, high = evaluation.ci95
+        mean += f" (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"
+    return ", ".join(filter(None, [mean, evaluation.cut_in_words]))
 
 
 def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
@@ -272,6 +283,8 @@ def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
         },
         returns=found.returns,
         lengths=found.lengths,
+        step_limit=found.step_limit,
+        cut=found.cut,
         successes=found.successes,
         **_custom(found),
     )

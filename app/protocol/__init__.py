@@ -13,7 +13,14 @@ from app.protocol.messages import (
     Term,
 )
 from app.protocol.pipe import Channel, Control, Request, file_frames, read_file
-from app.protocol.schedule import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
+from app.protocol.schedule import (
+    SCHEDULE_FORMS,
+    Schedule,
+    ScheduleMode,
+    next_schedule_end,
+    plain_number,
+    read_schedule,
+)
 from app.protocol.seeds import SeedFamily, confirmation_seed, selection_seed
 from app.protocol.user_code import (
     ENVIRONMENT_FILE,
@@ -50,6 +57,7 @@ __all__ = [
     "Request",
     "RewardChecked",
     "Schedule",
+    "ScheduleMode",
     "Scored",
     "SeedFamily",
     "Term",
@@ -60,6 +68,7 @@ __all__ = [
     "crashed_place",
     "file_frames",
     "hanging_place",
+    "next_schedule_end",
     "plain_number",
     "read_file",
     "read_map",

@@ -51,6 +51,8 @@ class Train(Message, frozen=True, tag="train"):
     total_timesteps: int
     seed: int
     n_envs: int
+    schedule_timesteps: int | None = None
+    """The step at which schedules and exploration end; None: at the end of the budget."""
     evaluate_every: int | None = None
     """Number of training steps between evaluations of the policy; None: no evaluations."""
     evaluate_above: float | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from app.protocol import framing
-from app.protocol.schedule import Schedule
+from app.protocol.schedule import Schedule, ScheduleMode
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
 """A measured value; None if it isn't finite."""
@@ -42,6 +42,8 @@ class Change(Message, frozen=True, tag="change"):
     ent_coef: float | None = None
     clip_range: float | Schedule | None = None
     total_timesteps: Count | None = None
+    schedules: ScheduleMode | None = None
+    """What another budget does to schedules; None: of an earlier version, which stretched them."""
 
 
 # From a worker to the web process.
@@ -100,6 +102,8 @@ class Evaluated(Message, frozen=True, tag="evaluated"):
     lengths: tuple[Count, ...]
     truncated: Count
     """Number of episodes that were truncated by a time limit."""
+    step_limit: Count | None = None
+    """The step at which episodes are cut, because the environment itself has no time limit."""
     successes: Count | None = None
     """Number of episodes that reached the goal; None if the environment doesn't report it."""
     custom: tuple[dict[MetricName, OwnNumber], ...] = ()
@@ -109,6 +113,13 @@ class Evaluated(Message, frozen=True, tag="evaluated"):
     def mean_return(self) -> float:
         """The mean over the episodes."""
         return sum(self.returns) / len(self.returns)
+
+    @property
+    def cut(self) -> int:
+        """Number of episodes that were cut at `step_limit`."""
+        if self.step_limit is None:
+            return 0
+        return min(self.truncated, sum(length >= self.step_limit for length in self.lengths))
 
     def is_whole(self, episodes: int, *, by_code: bool = False) -> bool:
         """Whether it has all requested episodes, and the numbers of evaluation code for each."""

@@ -5,6 +5,7 @@ from app.run_config.derived_runs import derive, live_values
 from app.run_config.engine import describe_engine
 from app.run_config.evaluation_fields import EVALUATION_FIELDS, usual_final_episodes
 from app.run_config.evaluation_options import WholeNumber
+from app.run_config.extensions import describe_extension, settings_after
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
 from app.run_config.preset_results import expected_scores
@@ -48,6 +49,7 @@ __all__ = [
     "config_of",
     "derive",
     "describe_engine",
+    "describe_extension",
     "each_run",
     "engine_of",
     "environment_of",
@@ -59,6 +61,7 @@ __all__ = [
     "readable_config",
     "reward_code_of",
     "seed_of",
+    "settings_after",
     "settings_of",
     "usual_final_episodes",
 ]

@@ -11,7 +11,7 @@ from app.catalog.environments import EnvSpec, environment_of_run, get_environmen
 from app.catalog.presets import Preset, PresetName, presets_for
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
-from app.protocol import Schedule, Wrappers, commands, messages
+from app.protocol import Schedule, ScheduleMode, Wrappers, commands, messages
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
 from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
@@ -19,6 +19,10 @@ from app.run_config.wrapper_options import read_wrappers
 
 _EVALUATIONS_PER_RUN = 20
 """Default number of evaluations of a run with `stop_when_solved`."""
+
+
+_OF_BUDGET = ("total_timesteps", "schedules")
+"""The values of a live change that concern the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,7 @@ class AppliedChange:
     ent_coef: float | None = None
     clip_range: float | Schedule | None = None
     total_timesteps: int | None = None
+    schedules: ScheduleMode | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -40,7 +45,7 @@ class AppliedChange:
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The changed values without the budget."""
-        return {name: value for name, value in self.values.items() if name != "total_timesteps"}
+        return {name: value for name, value in self.values.items() if name not in _OF_BUDGET}
 
 
 class RunConfig(BaseModel):
@@ -51,6 +56,8 @@ class RunConfig(BaseModel):
     env_id: str
     algorithm: str
     total_timesteps: int
+    schedule_timesteps: int | None = Field(default=None, ge=1)
+    """The step at which schedules and exploration end; None: at the end of the budget."""
     seed: int = Field(ge=0, le=MAX_SEED)
     n_envs: int
     hyperparameters: dict[str, Value]
@@ -147,12 +154,18 @@ class RunConfig(BaseModel):
         return commands.Train(
             setup=self.setup(),
             total_timesteps=self.total_timesteps,
+            schedule_timesteps=self.schedule_timesteps,
             seed=self.seed,
             n_envs=self.n_envs,
             evaluate_every=self.evaluate_every,
             evaluate_above=self.evaluation.start_above,
             reward=self.reward,
         )
+
+    @property
+    def schedule_end(self) -> int:
+        """The step at which schedules and exploration end."""
+        return self.schedule_timesteps or self.total_timesteps
 
     @property
     def reward(self) -> commands.Reward | None:

@@ -9,7 +9,7 @@ from app.discovery import EnvironmentFinder
 from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
 from app.runs.state import Journal
 from app.runs.stored_policies import PolicyAddress, read_policy
-from app.runs.transfer import check_transfer
+from app.runs.transfer import check_transfer, describe_exploration
 from storage import RunNotFoundError
 from storage.database import run_sets, runs, transaction
 from storage.files import LabFolder
@@ -81,6 +81,7 @@ class Creation:
             await self._journal.add_event(run.id, "environment_mapped", message)
         if config.init_from is not None:
             message = f"Starts with the policy of run {config.init_from}."
+            message = " ".join(filter(None, [message, describe_exploration(config)]))
             await self._journal.add_event(run.id, "transferred", message)
         if config.reward_code is not None:
             message = (

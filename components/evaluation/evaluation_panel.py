@@ -164,6 +164,8 @@ def _conditions(evaluation: Evaluation) -> str:
     if evaluation.ci95 is not None:
         low, high = evaluation.ci95
         parts.append(f"95 % interval {low:,.1f} to {high:,.1f}")
+    if evaluation.cut_in_words is not None:
+        parts.append(evaluation.cut_in_words)
     for word, names in (("without", evaluation.left_out), ("with", evaluation.disturbances)):
         if names:
             parts.append(f"{word} " + ", ".join(name.replace("_", " ") for name in names))

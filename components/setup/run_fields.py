@@ -21,7 +21,8 @@ _DESCRIPTIONS = {
     "seeds": "Number of runs; their seeds are drawn from the seed, so that no two share an "
     "environment.",
     "name": "Name of the run in lists. Empty: algorithm and environment.",
-    "init_from": "Start with the policy of another run: its id, id@best or id@step.",
+    "init_from": "Start with the policy of another run: its id, id@best or id@step. Exploration "
+    "(learning_starts, exploration_initial_eps) begins anew unless it is lowered.",
     "evaluate_every": "Evaluate the policy during training, every so many steps. Empty: never.",
     "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold and "
     "100 episodes on other seeds confirm it.",

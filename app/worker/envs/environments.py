@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 import gymnasium as gym
+import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, registry
 
@@ -122,6 +123,12 @@ def episode_limit(env: gym.Env[Any, Any]) -> int | None:
     if frames := env.spec.kwargs.get("max_num_frames_per_episode"):
         limit = frames // _FRAME_SKIP
     return limit if isinstance(limit, int) else None
+
+
+def success_in(info: Mapping[str, Any]) -> bool | None:
+    """Return whether an episode reached its goal, by the info of its last step; None: unknown."""
+    found = info.get("is_success")
+    return bool(found) if isinstance(found, bool | int | float | np.bool_ | np.number) else None
 
 
 def frame_stack(spec: EnvSpec) -> int:

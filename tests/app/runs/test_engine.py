@@ -296,3 +296,41 @@ def test_the_final_policy_is_evaluated_too(server: LabServer) -> None:
     evaluated = [line for line in lines_of(server, run["id"]) if "eval_reward" in line]
     assert evaluated[-1]["eval_timesteps"] == run["timesteps"]
     assert "best.zip" in {artifact["name"] for artifact in run["artifacts"]}
+
+
+def test_a_run_that_starts_with_a_trained_policy_says_that_it_explores_anew(
+    server: LabServer,
+) -> None:
+    values = {"learning_starts": 100, "net_arch": [8]}
+    first = server.train(algorithm="DQN", hyperparameters=values, total_timesteps=200)
+
+    second = server.create(algorithm="DQN", hyperparameters=values, init_from=first["id"])
+
+    said = f"Starts with the policy of run {first['id']}. Exploration begins anew, with 100 steps"
+    assert any(text.startswith(said) for text in server.messages(second["id"]))
+
+
+def test_endless_episodes_are_cut_in_evaluations_and_the_log_says_so(server: LabServer) -> None:
+    # It never learns, and an untrained network walks into walls forever.
+    run = server.create(
+        env_id="CliffWalking-v1",
+        algorithm="DQN",
+        hyperparameters={"learning_starts": 1_000_000, "net_arch": [8]},
+        reward_code=SLEEPING_REWARD.format(seconds=0.01),
+        total_timesteps=1_000_000,
+        n_envs=1,
+        evaluate_every=20,
+        seed=1,
+        start=True,
+    )
+
+    def evaluations() -> list[dict[str, Any]]:
+        return [line for line in lines_of(server, run["id"]) if "eval_reward" in line]
+
+    wait_until(lambda: bool(evaluations()), within=240)
+    server.api.post(f"/runs/{run['id']}/stop")
+    server.wait_for(run["id"], "stopped")
+
+    assert evaluations()[0]["eval_length"] == 5_000
+    (said,) = [text for text in server.messages(run["id"]) if " cut " in text]
+    assert "cut 10 of 10 episodes at 5,000 steps" in said

@@ -46,7 +46,7 @@ def exploration(s: Situation) -> Insight | None:
     now = float(rates[-1])
     if final >= _MUCH_RANDOM or (fraction >= 0.8 and s.share_done > 0.5):
         return _explores_too_long(s, now, float(np.mean(rates)))
-    if fraction * s.config.total_timesteps < (s.value("learning_starts") or 0) * 1.2:
+    if fraction * s.config.schedule_end < (s.value("learning_starts") or 0) * 1.2:
         return _explores_too_short(s)
     return _exploration_over(s, now) if now <= final + 0.01 else None
 
@@ -69,7 +69,7 @@ def _explores_too_long(s: Situation, now: float, mean: float) -> Insight:
 
 def _explores_too_short(s: Situation) -> Insight:
     fraction, begins = s.value("exploration_fraction"), s.value("learning_starts") or 0
-    ends = int(fraction * s.config.total_timesteps)
+    ends = int(fraction * s.config.schedule_end)
     return Insight(
         code="explores_too_short",
         severity=Severity.WARNING,
