@@ -48,8 +48,9 @@ def _good_entropy(spec: EnvSpec) -> str:
     if spec.action_kind is ActionKind.DISCRETE and spec.n_actions:
         most = math.log(spec.n_actions)
         return (
-            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions, and "
-            f"should fall slowly; near 0 early in training, exploration has stopped."
+            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions "
+            "(lower with action masks), and should fall slowly; near 0 early in training, "
+            "exploration has stopped."
         )
     return "It should fall slowly; a sudden drop means that exploration has stopped."
 
@@ -144,6 +145,10 @@ GLOSSARY: dict[str, Term] = {
     ),
     "entropy_loss": Term("The negative entropy of the policy."),
     "entropy": Term("How random the policy is.", _good_entropy),
+    "max_entropy": Term(
+        "Entropy of a uniform choice among the legal actions of the latest states.",
+        "It bounds the entropy of a policy with action masks.",
+    ),
     "approx_kl": Term(
         "How far one update moved the policy from the one that collected the samples.",
         "Up to about 0.03 is usual; if it is often above 0.05, the updates are too large: lower "

@@ -10,7 +10,15 @@ from app.worker.training.metric_names import _NAMES
 _ADDED_BY_THE_REPORTER = {
     *("mean_reward", "reward", "mean_length", "episode_length", "fps", "eval_reward", "entropy"),
     *("shaped_reward", "terms/upright"),
-    *("grad_norm", "grad_norm/policy", "dead_units", "value_mean", "action_share/0", "learn_s"),
+    *(
+        "max_entropy",
+        "grad_norm",
+        "grad_norm/policy",
+        "dead_units",
+        "value_mean",
+        "action_share/0",
+        "learn_s",
+    ),
 }
 
 
