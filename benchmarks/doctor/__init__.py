@@ -7,7 +7,7 @@ set contains the text.
 
 import os
 
-from benchmarks.doctor.cases import FIRST_TRY, SECOND_TRY, THIRD_TRY, TUNED, Case
+from benchmarks.doctor.cases import FIRST_TRY, FOURTH_TRY, SECOND_TRY, THIRD_TRY, TUNED, Case
 from benchmarks.doctor.scoring import Result, score
 from benchmarks.doctor.trainings import stored_training, train_missing
 
@@ -17,6 +17,7 @@ _SETS = {
     "first try": FIRST_TRY,
     "second try": SECOND_TRY,
     "third try": THIRD_TRY,
+    "fourth try": FOURTH_TRY,
 }
 
 
