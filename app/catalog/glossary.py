@@ -201,7 +201,8 @@ GLOSSARY: dict[str, Term] = {
         "instability.",
     ),
     "dead_units": Term(
-        "Fraction of units whose output is the same for all observations.",
+        "Fraction of units without a gradient for any observation: ReLU at 0, tanh at its ends, "
+        "ELU far below 0.",
         "0 is best; above 0.5 much of the network is unused: lower the learning rate.",
     ),
     "value_mean": Term(
