@@ -4,7 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.catalog.algorithms import Family
 from app.catalog.environments import ActionKind, EnvSpec
+
+_REWARDS_OF_TRAINING = ("mean_reward", "reward", "learning_curve")
+_OF_PERTURBED_POLICIES = (
+    "Here the episodes are played by randomly perturbed copies of the policy; evaluations play the "
+    "policy itself."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +24,20 @@ class Term:
     """The values to aim for; a function if they depend on the environment."""
 
 
-def explanation(name: str, spec: EnvSpec | None = None) -> str:
-    """Return the explanation of `name`, for `spec` if given; `a/b` has the explanation of `a`."""
+def explanation(name: str, spec: EnvSpec | None = None, family: Family | None = None) -> str:
+    """Return the explanation of `name`; `a/b` has the explanation of `a`.
+
+    It is more specific for an environment and for a family of algorithms.
+    """
     term = GLOSSARY[name.partition("/")[0]]
+    sentences = [term.what]
     if isinstance(term.good, str):
-        return f"{term.what} {term.good}".strip()
-    return f"{term.what} {term.good(spec)}" if spec is not None else term.what
+        sentences.append(term.good)
+    elif spec is not None:
+        sentences.append(term.good(spec))
+    if family is Family.SEARCH and name in _REWARDS_OF_TRAINING:
+        sentences.append(_OF_PERTURBED_POLICIES)
+    return " ".join(filter(None, sentences))
 
 
 def _enough_reward(spec: EnvSpec) -> str:
