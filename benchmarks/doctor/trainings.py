@@ -69,7 +69,9 @@ def train_missing(chosen: Chosen) -> None:
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     workers = str(option("WORKERS", 2))
-    with measured_lab(wait_until_settled=False, RL_LAB_WORKERS=workers) as lab:
+    # Without clips: they would cost as much as training.
+    settings = {"RL_LAB_WORKERS": workers, "RL_LAB_CLIPS": "0"}
+    with measured_lab(wait_until_settled=False, **settings) as lab:
         started = [(name, case, _start(lab, case)) for name, case in missing]
         for number, (name, case, run_ids) in enumerate(started, start=1):
             runs = [lab.wait(run_id) for run_id in run_ids]
