@@ -10,7 +10,7 @@ import numpy as np
 from app.analysis.insights.history import Array, History
 from app.analysis.insights.insight import Evidence
 from app.catalog.algorithms import AlgorithmSpec, get_algorithm
-from app.catalog.environments import ActionKind, EnvSpec
+from app.catalog.environments import ActionKind, EnvSpec, environment_of_run
 from app.protocol import Schedule
 from app.run_config import RunConfig
 from storage.records import RunStatus
@@ -192,7 +192,19 @@ class Situation:
     def is_near_goal(self) -> bool:
         """Whether the reward has risen by at least 90 % of the distance to the solved threshold."""
         threshold = self.environment.solved_threshold
-        if threshold is None or self.curve is None:
+        return threshold is not None and self._is_near(threshold)
+
+    @cached_property
+    def is_near_goal_without_wrappers(self) -> bool:
+        """The same for the threshold that the environment has without a time limit or frame skip.
+
+        A wrapper makes it another task, whose threshold isn't known.
+        """
+        spec = environment_of_run(self.config.env_id, self.config.env_kwargs)
+        return spec.solved_threshold is not None and self._is_near(spec.solved_threshold)
+
+    def _is_near(self, threshold: float) -> bool:
+        if self.curve is None:
             return False
         reached = max(float(self.curve.last(0.1).mean()), self._recent_mean)
         return reached >= threshold - 0.1 * abs(threshold - self.curve.start)

@@ -25,7 +25,7 @@ def pinned_at_limit(s: Situation) -> Insight | None:
     if share < _PINNED or not (is_shortened or _never_ends(s)):
         return None
     # Where every step costs reward, a short limit looks like success.
-    if s.is_near_goal and not (is_shortened and usual and limit < usual / 2):
+    if s.is_near_goal_without_wrappers and not (is_shortened and usual and limit < usual / 2):
         return None
     return Insight(
         code="pinned_at_limit",
