@@ -32,7 +32,7 @@ def pinned_at_limit(s: Situation) -> Insight | None:
         severity=Severity.WARNING,
         title="Episodes end at the time limit",
         message=f"{share:.0%} of the last {len(recent)} episodes ran into the limit of {limit:,} "
-        "steps of the environment. "
+        "steps. "
         + (
             f"The environment itself allows {usual:,}."
             if is_shortened and usual
