@@ -4,7 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.catalog.algorithms import Family
 from app.catalog.environments import ActionKind, EnvSpec
+
+_REWARDS_OF_TRAINING = ("mean_reward", "reward", "learning_curve")
+_OF_PERTURBED_POLICIES = (
+    "Here the episodes are played by randomly perturbed copies of the policy; evaluations play the "
+    "policy itself."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +24,20 @@ class Term:
     """The values to aim for; a function if they depend on the environment."""
 
 
-def explanation(name: str, spec: EnvSpec | None = None) -> str:
-    """Return the explanation of `name`, for `spec` if given; `a/b` has the explanation of `a`."""
+def explanation(name: str, spec: EnvSpec | None = None, family: Family | None = None) -> str:
+    """Return the explanation of `name`; `a/b` has the explanation of `a`.
+
+    It is more specific for an environment and for a family of algorithms.
+    """
     term = GLOSSARY[name.partition("/")[0]]
+    sentences = [term.what]
     if isinstance(term.good, str):
-        return f"{term.what} {term.good}".strip()
-    return f"{term.what} {term.good(spec)}" if spec is not None else term.what
+        sentences.append(term.good)
+    elif spec is not None:
+        sentences.append(term.good(spec))
+    if family is Family.SEARCH and name in _REWARDS_OF_TRAINING:
+        sentences.append(_OF_PERTURBED_POLICIES)
+    return " ".join(filter(None, sentences))
 
 
 def _enough_reward(spec: EnvSpec) -> str:
@@ -48,8 +63,9 @@ def _good_entropy(spec: EnvSpec) -> str:
     if spec.action_kind is ActionKind.DISCRETE and spec.n_actions:
         most = math.log(spec.n_actions)
         return (
-            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions, and "
-            f"should fall slowly; near 0 early in training, exploration has stopped."
+            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions "
+            "(lower with action masks), and should fall slowly; near 0 early in training, "
+            "exploration has stopped."
         )
     return "It should fall slowly; a sudden drop means that exploration has stopped."
 
@@ -152,6 +168,10 @@ GLOSSARY: dict[str, Term] = {
     ),
     "entropy_loss": Term("The negative entropy of the policy."),
     "entropy": Term("How random the policy is.", _good_entropy),
+    "max_entropy": Term(
+        "Entropy of a uniform choice among the legal actions of the latest states.",
+        "It bounds the entropy of a policy with action masks.",
+    ),
     "approx_kl": Term(
         "How far one update moved the policy from the one that collected the samples.",
         "Up to about 0.03 is usual; if it is often above 0.05, the updates are too large: lower "
@@ -204,7 +224,8 @@ GLOSSARY: dict[str, Term] = {
         "instability.",
     ),
     "dead_units": Term(
-        "Fraction of units whose output is the same for all observations.",
+        "Fraction of units without a gradient for any observation: ReLU at 0, tanh at its ends, "
+        "ELU far below 0.",
         "0 is best; above 0.5 much of the network is unused: lower the learning rate.",
     ),
     "value_mean": Term(

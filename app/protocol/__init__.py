@@ -21,7 +21,7 @@ from app.protocol.schedule import (
     plain_number,
     read_schedule,
 )
-from app.protocol.seeds import SeedFamily, confirmation_seed, selection_seed
+from app.protocol.seeds import EVALUATION_SEEDS, SeedFamily, confirmation_seed, selection_seed
 from app.protocol.user_code import (
     ENVIRONMENT_FILE,
     EVALUATION_FILE,
@@ -38,6 +38,7 @@ from app.protocol.wrappers import Wrappers
 __all__ = [
     "ENVIRONMENT_FILE",
     "EVALUATION_FILE",
+    "EVALUATION_SEEDS",
     "LONGEST_CALL_S",
     "MAX_MAP_SIDE",
     "REWARD_FILE",

@@ -32,6 +32,9 @@ class SeedFamily(StrEnum):
         return list(cls)[number] if 0 <= number < len(cls) else None
 
 
+EVALUATION_SEEDS = range(SeedFamily.SELECTION.first_seed, SeedFamily.FINAL.first_seed + FAMILY_SIZE)
+"""The seeds of all families."""
+
 _CONFIRMATION = SeedFamily.TEST.first_seed + FAMILY_SIZE // 2
 """The seeds from here on are for confirmations: tests on demand begin at the family's first."""
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from typing import Any
 
+from app.catalog.algorithms import Family, get_algorithm
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
 from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
@@ -89,12 +90,15 @@ class Creation:
                 "live view use the environment's reward."
             )
             await self._journal.add_event(run.id, "reward_written", message)
-        if config.total_timesteps <= (starts := _learning_starts(config)):
-            message = (
-                f"Learning never starts: learning_starts is {starts:,}, and the budget "
-                f"{config.total_timesteps:,} steps."
-            )
+        if (why := _why_never_learning(config)) is not None:
+            message = f"Learning never starts: {why}."
             await self._journal.add_event(run.id, "never_learns", message, level=EventLevel.WARNING)
+        if get_algorithm(config.algorithm).family is Family.SEARCH:
+            message = (
+                f"{config.algorithm} trains with randomly perturbed copies of the policy: the mean "
+                "reward is theirs. Evaluations and the live view play the policy itself."
+            )
+            await self._journal.add_event(run.id, "perturbed", message)
         if off := config.wrappers.disturbances:
             words = ", ".join(name.replace("_", " ") for name in off)
             message = f"Evaluations and the live view disable: {words}."
@@ -142,10 +146,16 @@ def _add_run(
     return run
 
 
-def _learning_starts(config: RunConfig) -> int:
-    value = config.hyperparameters.get("learning_starts", 0)
-    assert isinstance(value, int)
-    return value
+def _why_never_learning(config: RunConfig) -> str | None:
+    """Return why the run would never change its networks, if so."""
+    starts = config.hyperparameters.get("learning_starts", 0)
+    assert isinstance(starts, int)
+    if config.total_timesteps <= starts:
+        budget = config.total_timesteps
+        return f"learning_starts is {starts:,}, and the budget {budget:,} steps"
+    if config.hyperparameters.get("gradient_steps") == 0:
+        return "gradient_steps is 0"
+    return None
 
 
 def _nearness(low: int, high: int, n_envs: int) -> str:

@@ -68,7 +68,7 @@ CHARTS = (
     ),
     Chart(
         title="Entropy",
-        names=("entropy",),
+        names=("entropy", "max_entropy"),
         about="How random the policy is. Good: it falls slowly; at 0 exploration has stopped.",
     ),
     Chart(

@@ -11,7 +11,7 @@ from app.core.settings import read_settings
 from app.lab import Lab
 from app.run_config.request import RunRequest
 from app.run_config.stored import config_of
-from storage.database import run_sets, runs
+from storage.database import events, run_sets, runs
 from storage.database.tables import RunSetRow
 from storage.errors import GroupNotFoundError
 from storage.files.lab_folder import LabFolder
@@ -184,3 +184,24 @@ async def test_a_set_is_read_completely_whatever_its_number_of_runs(lab: Lab) ->
     assert run.group_id is not None
 
     assert len(await lab.runs.unchecked.group(run.group_id)) == 61
+
+
+async def log_of(lab: Lab, **values: Any) -> dict[str, str]:
+    (run,) = await lab.runs.create(NOBODYS, RunRequest(**values))
+    return {event.event_type: event.message for event in events.list_events(run.id, limit=20)}
+
+
+async def test_the_log_of_a_run_without_gradient_steps_says_that_it_never_learns(lab: Lab) -> None:
+    log = await log_of(
+        lab, env_id="Pendulum-v1", algorithm="SAC", hyperparameters={"gradient_steps": 0}
+    )
+
+    assert log["never_learns"] == "Learning never starts: gradient_steps is 0."
+
+
+async def test_the_log_of_a_random_search_says_whose_rewards_it_shows(lab: Lab) -> None:
+    searched = await log_of(lab, env_id="CartPole-v1", algorithm="ARS")
+    trained = await log_of(lab, env_id="CartPole-v1", algorithm="PPO")
+
+    assert "perturbed copies of the policy: the mean reward is theirs" in searched["perturbed"]
+    assert "perturbed" not in trained
