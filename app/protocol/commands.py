@@ -117,6 +117,13 @@ class Export(Message, frozen=True, tag="export"):
     has_file: ClassVar[bool] = True
 
 
+class SaveNormalization(Message, frozen=True, tag="save_normalization"):
+    """Write the normalization of the policy that follows in SB3's format."""
+
+    setup: Setup
+    has_file: ClassVar[bool] = True
+
+
 class Examine(Message, frozen=True, tag="examine"):
     """Report what kind of model the untrusted file that follows contains."""
 
@@ -285,6 +292,7 @@ Job = (
     | Export
     | Examine
     | ConvertModel
+    | SaveNormalization
     | View
     | Evaluate
     | Clip

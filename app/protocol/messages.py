@@ -234,6 +234,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     high: Number
 
 
+ObservationWrapper = Literal[
+    "gymnasium.wrappers:FlattenObservation",
+    "minigrid.wrappers:FlatObsWrapper",
+    "minigrid.wrappers:ImgObsWrapper",
+]
+"""A wrapper that makes observations usable for SB3, as `module:Class`."""
+
+
 class Described(Message, frozen=True, tag="described"):
     """The properties of an environment for training."""
 
@@ -249,6 +257,10 @@ class Described(Message, frozen=True, tag="described"):
     repeats_itself: bool
     renders: bool
     action_names: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)] = ()
+    observation_wrappers: Annotated[
+        tuple[ObservationWrapper, ...], msgspec.Meta(max_length=_MAX_ITEMS)
+    ] = ()
+    """The wrappers that flatten its observations, innermost first."""
 
 
 class NotDescribed(Message, frozen=True, tag="not_described"):

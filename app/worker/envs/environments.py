@@ -4,11 +4,13 @@ import importlib
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import gymnasium as gym
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, registry
+
+from app.protocol import ObservationWrapper
 
 _OPTIONAL_PACKAGES = ("ale_py", "minigrid")
 """Packages that register their environments with Gymnasium when imported."""
@@ -122,6 +124,18 @@ def episode_limit(env: gym.Env[Any, Any]) -> int | None:
     if frames := env.spec.kwargs.get("max_num_frames_per_episode"):
         limit = frames // _FRAME_SKIP
     return limit if isinstance(limit, int) else None
+
+
+def observation_wrappers(env: gym.Env[Any, Any]) -> tuple[ObservationWrapper, ...]:
+    """Return the wrappers of `make_env` that flatten observations, innermost first."""
+    found: list[ObservationWrapper] = []
+    while isinstance(env, gym.Wrapper):
+        name = type(env).__name__
+        found += [
+            wrapper for wrapper in get_args(ObservationWrapper) if wrapper.endswith(f":{name}")
+        ]
+        env = env.env
+    return tuple(reversed(found))
 
 
 def frame_stack(spec: EnvSpec) -> int:
