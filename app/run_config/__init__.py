@@ -1,12 +1,13 @@
 """Build complete run configurations from requests: seeds, wrappers, live changes."""
 
-from app.run_config.config import RunConfig
+from app.run_config.config import Origin, RunConfig
 from app.run_config.derived_runs import derive, live_values
 from app.run_config.engine import describe_engine
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
 from app.run_config.preset_results import expected_scores
 from app.run_config.request import (
+    MAX_N_ENVS,
     MAX_NAME,
     MAX_SEED,
     MAX_TIMESTEPS,
@@ -33,10 +34,12 @@ __all__ = [
     "LIVE_HYPERPARAMETERS",
     "MAX_NAME",
     "MAX_NOTES",
+    "MAX_N_ENVS",
     "MAX_SEED",
     "MAX_TIMESTEPS",
     "WRAPPER_OPTIONS",
     "Name",
+    "Origin",
     "RewardCode",
     "RunConfig",
     "RunLabels",
