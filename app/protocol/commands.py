@@ -129,6 +129,13 @@ class Export(Message, frozen=True, tag="export"):
     has_file: ClassVar[bool] = True
 
 
+class SaveNormalization(Message, frozen=True, tag="save_normalization"):
+    """Write the normalization of the policy that follows in SB3's format."""
+
+    setup: Setup
+    has_file: ClassVar[bool] = True
+
+
 class Examine(Message, frozen=True, tag="examine"):
     """Report what kind of model the untrusted file that follows contains."""
 
@@ -304,6 +311,7 @@ Job = (
     | Export
     | Examine
     | ConvertModel
+    | SaveNormalization
     | View
     | Evaluate
     | Clip

@@ -253,6 +253,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     high: Number
 
 
+ObservationWrapper = Literal[
+    "gymnasium.wrappers:FlattenObservation",
+    "minigrid.wrappers:FlatObsWrapper",
+    "minigrid.wrappers:ImgObsWrapper",
+]
+"""A wrapper that makes observations usable for SB3, as `module:Class`."""
+
+
 class Described(Message, frozen=True, tag="described"):
     """The properties of an environment for training."""
 
@@ -268,6 +276,10 @@ class Described(Message, frozen=True, tag="described"):
     repeats_itself: bool
     renders: bool
     action_names: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)] = ()
+    observation_wrappers: Annotated[
+        tuple[ObservationWrapper, ...], msgspec.Meta(max_length=_MAX_ITEMS)
+    ] = ()
+    """The wrappers that flatten its observations, innermost first."""
 
 
 class NotDescribed(Message, frozen=True, tag="not_described"):
@@ -397,14 +409,22 @@ class Refused(Message, frozen=True, tag="refused"):
 _Sizes = Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
 
 
+HubValue = float | int | bool | Schedule | None
+"""The value of a hyperparameter in an untrusted file."""
+
+
 class Examined(Message, frozen=True, tag="examined"):
     """The kind of model in an untrusted file."""
 
     algorithm: Text
     net_arch: _Sizes | Annotated[dict[Text, _Sizes], msgspec.Meta(max_length=4)]
     activation_fn: Literal["tanh", "relu", "elu"]
-    more: Annotated[dict[MetricName, Count], msgspec.Meta(max_length=8)]
-    """Other sizes of the network."""
+    hyperparameters: Annotated[dict[MetricName, HubValue], msgspec.Meta(max_length=64)]
+    """The other arguments of the algorithm and of its policy, named as in SB3."""
+    unknown: Annotated[tuple[MetricName, ...], msgspec.Meta(max_length=64)]
+    """The arguments that the file doesn't tell."""
+    n_envs: Count | None
+    seed: Count | None
     timesteps: Count
     """The number of steps of its training, according to the file."""
 

@@ -1,6 +1,6 @@
 """Build complete run configurations from requests: seeds, wrappers, live changes."""
 
-from app.run_config.config import RunConfig
+from app.run_config.config import Origin, RunConfig
 from app.run_config.derived_runs import derive, live_values
 from app.run_config.engine import describe_engine
 from app.run_config.evaluation_fields import EVALUATION_FIELDS, usual_final_episodes
@@ -10,6 +10,7 @@ from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
 from app.run_config.preset_results import expected_scores
 from app.run_config.request import (
+    MAX_N_ENVS,
     MAX_NAME,
     MAX_SEED,
     MAX_TIMESTEPS,
@@ -36,10 +37,12 @@ __all__ = [
     "LIVE_HYPERPARAMETERS",
     "MAX_NAME",
     "MAX_NOTES",
+    "MAX_N_ENVS",
     "MAX_SEED",
     "MAX_TIMESTEPS",
     "WRAPPER_OPTIONS",
     "Name",
+    "Origin",
     "RewardCode",
     "RunConfig",
     "RunLabels",

@@ -2,7 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,6 +48,17 @@ class AppliedChange:
         return {name: value for name, value in self.values.items() if name not in _OF_BUDGET}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a run's policy is from, if it was trained elsewhere."""
+
+    source: Annotated[str, Field(max_length=500)]
+    """The URL of its repository."""
+    file: Annotated[str, Field(max_length=500)]
+    unknown: tuple[Annotated[str, Field(max_length=80)], ...] = Field(default=(), max_length=64)
+    """Values of the config that the file doesn't tell, or that the lab can't represent."""
+
+
 class RunConfig(BaseModel):
     """Everything a worker needs to reproduce a run; later code doesn't check it again."""
 
@@ -76,6 +87,8 @@ class RunConfig(BaseModel):
     env_code: str | None = None
     """The code of a custom environment at the time when the run was created."""
     init_from: str | None = None
+    origin: Origin | None = None
+    """Set if it was pulled from the Hub; then its hyperparameters are those of the file."""
     changes: tuple[AppliedChange, ...] = ()
     """The live changes, oldest first."""
 
