@@ -11,7 +11,7 @@ from app.run_config.evaluation_options import (
 )
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
-from app.run_config.preset_results import expected_scores
+from app.run_config.preset_results import current_preset, expected_scores
 from app.run_config.request import (
     MAX_NAME,
     MAX_SEED,
@@ -52,6 +52,7 @@ __all__ = [
     "ShortText",
     "WholeNumber",
     "config_of",
+    "current_preset",
     "derive",
     "describe_engine",
     "each_run",
