@@ -23,6 +23,7 @@ from app.catalog.presets.catalogue import MEASURED, MIN_SEEDS, TUNED, presets_fo
 from app.catalog.presets.rl_zoo_scores import published
 from app.catalog.presets.spec import Preset, PresetName, write_score
 from app.protocol.messages import AGENT
+from app.protocol.seeds import SeedFamily
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
 from benchmarks.lab import one_thread_each
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from app.worker.evaluation.player import Player
 
 EPISODES = 100
-FINAL_SEEDS = 3_000_000
-"""The first seed of the evaluation: of the family for final results."""
+FINAL_SEEDS = SeedFamily.FINAL.first_seed
+"""The first seed of the evaluation."""
 _MAX_LENGTH = 20_000
 """An episode that is longer never ends: some environments have no time limit."""
 PAGE = Path(__file__).parents[2] / "docs" / "presets.md"
