@@ -8,7 +8,7 @@ from app.run_config.evaluation_options import WholeNumber
 from app.run_config.extensions import describe_extension, settings_after
 from app.run_config.labels import MAX_NOTES, RunLabels
 from app.run_config.live_changes import LIVE_HYPERPARAMETERS, read_change
-from app.run_config.preset_results import expected_scores
+from app.run_config.preset_results import current_preset, expected_scores
 from app.run_config.request import (
     MAX_N_ENVS,
     MAX_NAME,
@@ -50,6 +50,7 @@ __all__ = [
     "ShortText",
     "WholeNumber",
     "config_of",
+    "current_preset",
     "derive",
     "describe_engine",
     "describe_extension",

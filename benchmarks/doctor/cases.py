@@ -81,8 +81,8 @@ def _case(
 
 TUNED = (
     _case("healthy PPO", "CartPole-v1", "PPO", 80_000, preset="fast"),
-    _case("healthy DQN", "CartPole-v1", "DQN", 30_000, preset="fast"),
-    _case("healthy PPO, continuous", "Pendulum-v1", "PPO", 50_000, preset="fast"),
+    _case("healthy DQN", "CartPole-v1", "DQN", 30_000, preset="rl_zoo"),
+    _case("healthy PPO, continuous", "Pendulum-v1", "PPO", 50_000, preset="rl_zoo"),
     _case(
         "learning rate 1e-8",
         "CartPole-v1",
@@ -211,11 +211,11 @@ TUNED = (
 )
 
 FIRST_TRY = (
-    _case("healthy PPO, scaled", "Acrobot-v1", "PPO", 200_000, preset="fast", seed=5),
+    _case("healthy PPO, scaled", "Acrobot-v1", "PPO", 200_000, preset="high_score", seed=5),
     _case("healthy PPO, defaults", "CartPole-v1", "PPO", 100_000, seed=7),
     _case("healthy PPO in a maze", "GridWorld-v0", "PPO", 100_000, seed=3),
     _case("healthy A2C", "CartPole-v1", "A2C", 60_000, seed=11),
-    _case("healthy DQN, other seed", "CartPole-v1", "DQN", 50_000, preset="stable", seed=9),
+    _case("healthy DQN, other seed", "CartPole-v1", "DQN", 50_000, preset="rl_zoo", seed=9),
     _case("healthy PPO at levers", "BernoulliBandit-v0", "PPO", 50_000, seed=2),
     _case(
         "learning rate 1e-8",
@@ -369,9 +369,9 @@ FIRST_TRY = (
 
 SECOND_TRY = (
     _case("healthy PPO, landing", "LunarLander-v3", "PPO", 250_000, preset="fast", seed=21),
-    _case("healthy PPO, more steps", "CartPole-v1", "PPO", 120_000, preset="stable", seed=22),
+    _case("healthy PPO, more steps", "CartPole-v1", "PPO", 120_000, preset="fast", seed=22),
     _case("healthy TRPO", "CartPole-v1", "TRPO", 60_000, seed=23),
-    _case("healthy SAC", "Pendulum-v1", "SAC", 8_000, preset="fast", seed=24),
+    _case("healthy SAC", "Pendulum-v1", "SAC", 8_000, preset="stable", seed=24),
     _case("healthy PPO with situations", "ContextualBandit-v0", "PPO", 60_000, seed=25),
     _case(
         "healthy PPO, one number per cell",
@@ -554,7 +554,7 @@ SECOND_TRY = (
 
 THIRD_TRY = (
     _case("healthy PPO, third seed", "CartPole-v1", "PPO", 80_000, preset="fast", seed=41),
-    _case("healthy PPO, swinging", "Acrobot-v1", "PPO", 200_000, preset="fast", seed=42),
+    _case("healthy PPO, swinging", "Acrobot-v1", "PPO", 200_000, preset="high_score", seed=42),
     _case("healthy PPO at noisy levers", "GaussianBandit-v0", "PPO", 50_000, seed=43),
     _case(
         "healthy PPO on slippery ground",

@@ -22,7 +22,7 @@ TASKS: dict[str, dict[str, Any]] = {
         "n_envs": 4,
         "hyperparameters": {"n_steps": 1024, "gamma": 0.9, "learning_rate": 1e-3},
     },
-    "Acrobot-v1": {"preset": "fast"},
+    "Acrobot-v1": {"preset": "high_score", "total_timesteps": 200_000},
     "LunarLander-v3": {"preset": "fast"},
 }
 ENGINES = ("sb3", "fast")

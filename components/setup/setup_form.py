@@ -106,10 +106,14 @@ class SetupForm:
             self.picker.pick_and_reveal(env)
         if algorithm is not None:
             self._algorithm.set_value(algorithm)
+        problems = list(values.problems)
         if preset is not None:
             self._preset.pick(preset)
+            if self._preset.value is not preset:
+                pair = f"{self._algorithm.value} on {self.picker.value.id}"
+                problems.append(f"{pair} has no preset {preset.label}. The defaults are filled in.")
         if self._refusal is None:
-            self._note.set_text(" ".join(values.problems))
+            self._note.set_text(" ".join(problems))
 
     def _draft(self) -> JsonObject:
         """Return the choices and inputs, valid or not."""

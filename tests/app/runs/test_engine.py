@@ -243,11 +243,15 @@ def test_presets_state_their_expected_results(server: LabServer) -> None:
     general = server.api.get("/presets", params={"env_id": "Pendulum-v1", "algorithm": "CrossQ"})
     wrong = server.api.get("/presets", params={"env_id": "Pendulum-v1", "algorithm": "DQN"})
 
-    assert list(presets) == ["fast", "stable", "high_score"]
+    assert list(presets) == ["fast", "sb3_defaults", "rl_zoo"]
     assert presets["fast"]["expected_score"] > 475
     assert presets["fast"]["expected_seconds"] > 0
     assert presets["fast"]["hyperparameters"]["gamma"] == 0.98
-    assert general.json()["stable"]["expected_score"] is None
+    assert (presets["rl_zoo"]["published_score"], presets["rl_zoo"]["note"]) == (500, "")
+    assert presets["rl_zoo"]["hyperparameters"]["gae_lambda"] == 0.8
+    assert presets["sb3_defaults"]["n_envs"] == 1
+    assert list(general.json()) == ["sb3_defaults", "rl_zoo"]
+    assert general.json()["rl_zoo"]["expected_score"] is None
     assert wrong.status_code == 422
 
 
