@@ -11,7 +11,7 @@ from app.catalog.algorithms import get_algorithm
 from app.evaluation import Evaluation
 from app.protocol import Wrappers
 from app.run_config import RunConfig
-from app.sharing.published_version import PublishedVersion, seed_family
+from app.sharing.published_version import PublishedVersion
 from app.sharing.usage_snippet import Uploaded, needs_the_lab, usage_snippet
 from storage.records import JsonObject, RunRecord
 
@@ -203,7 +203,7 @@ def _conditions(published: PublishedVersion, found: Evaluation) -> str:
 def _seeds(found: Evaluation) -> str:
     if not found.seeds:
         return "unknown seeds"
-    family = seed_family(found)
+    family = found.seed_family
     kinds = {
         "selection": " (the seeds on which periodic evaluations choose the best policy)",
         "test": " (reserved for tests)",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.core import InputError, shorten
 from app.evaluation import Evaluation, EvaluationStatus
+from app.protocol import SeedFamily
 from app.sharing.versions import Version, periodic_evaluations, versions_of
 from storage import WrongStateError
 from storage.files import RunFolder
@@ -16,11 +17,6 @@ from storage.records import RunRecord
 
 BEST = "best"
 _CHECKPOINT = re.compile(r"(?:checkpoint-)?(\d{1,15})(?:\.zip)?", re.ASCII)
-_SEED_FAMILIES = {
-    "selection": range(1_000_000, 2_000_000),
-    "test": range(2_000_000, 3_000_000),
-    "final": range(3_000_000, 4_000_000),
-}
 _MEMBER = "model.zip"
 """The model in a checkpoint, in SB3's format."""
 _SYSTEM_INFO = "system_info.txt"
@@ -138,17 +134,11 @@ def evaluations_of(
     ]
 
 
-def seed_family(evaluation: Evaluation) -> str | None:
-    """Return the family that all seeds of an evaluation are from; None: any others."""
-    for name, seeds in _SEED_FAMILIES.items():
-        if evaluation.seeds and all(seed in seeds for seed in evaluation.seeds):
-            return name
-    return None
-
-
 def _choose(own: Sequence[Evaluation]) -> Evaluation | None:
     """Choose the newest one, preferably not on the seeds on which the best policy is chosen."""
-    return next((one for one in own if seed_family(one) != "selection"), own[0] if own else None)
+    return next(
+        (one for one in own if one.seed_family is not SeedFamily.SELECTION), own[0] if own else None
+    )
 
 
 def _find(

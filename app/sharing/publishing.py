@@ -24,7 +24,6 @@ from app.sharing.published_version import (
     parse_version,
     publishable_versions,
     published_version,
-    seed_family,
 )
 from app.sharing.versions import Version
 from app.workers import JobError, WorkerPool
@@ -358,7 +357,7 @@ def _results(evaluation: Evaluation) -> dict[str, object]:
     more = ("ci95", "min", "max", "mean_length", "terminations", "returns", "lengths", "seeds")
     found = {name: getattr(evaluation, name) for name in (*names, *more)}
     return found | {
-        "seed_family": seed_family(evaluation),
+        "seed_family": evaluation.seed_family,
         "deterministic": evaluation.deterministic,
         "left_out": evaluation.left_out,
     }
