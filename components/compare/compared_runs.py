@@ -118,9 +118,9 @@ def candidates(runs: Sequence[RunRecord], chosen: Sequence[str]) -> list[Candida
             name = group_name([run])
             key, about = f"g:{run.group_id}", f"{count} seeds · {run.env_id} · {run.algorithm}"
         else:
-            score = format_number((run.latest or {}).get("mean_reward"), 1)
+            score = format_number(run.score, 1)
             key, name = run.id, run.name
-            about = f"{run.status} · {run.env_id} · {run.algorithm} · mean reward {score}"
+            about = f"{run.status} · {run.env_id} · {run.algorithm} · score {score}"
         if key not in chosen:
             by_key.setdefault(key, Candidate(key, name, about))
     return list(by_key.values())
