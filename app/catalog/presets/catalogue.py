@@ -18,7 +18,7 @@ from app.catalog.presets.box2d import BOX2D
 from app.catalog.presets.classic_control import CLASSIC_CONTROL
 from app.catalog.presets.rl_zoo import zoo_preset
 from app.catalog.presets.spec import Expectation, Preset, PresetName
-from app.catalog.presets.toy_text import TOY_TEXT
+from app.catalog.presets.toy_text import NOTES_ON_DEFAULTS, TOY_TEXT
 from app.core import InputError
 
 TUNED: Mapping[tuple[str, str], Mapping[PresetName, Preset]] = {
@@ -48,6 +48,14 @@ def presets_for(environment: EnvSpec, algorithm: AlgorithmSpec) -> dict[PresetNa
     if zoo is not None:
         found[PresetName.RL_ZOO] = _completed(zoo, environment, algorithm)
     return found
+
+
+def default_preset(environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
+    """Return the choice without a preset: the lab's defaults and the environment's usual budget."""
+    return Preset(
+        total_timesteps=environment.default_timesteps,
+        note=NOTES_ON_DEFAULTS.get((environment.id, algorithm.id), ""),
+    )
 
 
 def get_preset(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> Preset:
