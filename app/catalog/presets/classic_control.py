@@ -26,7 +26,7 @@ _CARTPOLE_DQN = {
     "net_arch": [256, 256],
 }
 _ACROBOT_DQN = {
-    "learning_rate": 6.3e-4,
+    "learning_rate": "6.3e-4 -> 0",
     "batch_size": 128,
     "buffer_size": 50_000,
     "learning_starts": 0,
@@ -52,7 +52,7 @@ _MOUNTAIN_CAR_PPO = {
     "learning_rate": "1e-3 -> 0",
 }
 _MOUNTAIN_CAR_DQN = {
-    "learning_rate": 4e-3,
+    "learning_rate": "4e-3 -> 0",
     "batch_size": 128,
     "buffer_size": 10_000,
     "learning_starts": 1_000,
@@ -68,7 +68,7 @@ _PENDULUM_PPO = {
     "n_steps": 1024,
     "batch_size": 64,
     "gamma": 0.9,
-    "learning_rate": 1e-3,
+    "learning_rate": "1e-3 -> 0",
     "use_sde": True,
     "sde_sample_freq": 4,
 }
