@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.catalog.algorithms import AlgorithmSpec, Group, Value, get_algorithm
 from app.catalog.environments import EnvSpec, environment_of_run, get_environment, why_no_envpool
-from app.catalog.presets import Preset, PresetName, get_preset
+from app.catalog.presets import Preset, PresetName, default_preset, get_preset
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
 from app.protocol import Schedule, ScheduleMode, Wrappers, commands, messages
@@ -198,7 +198,7 @@ class RunConfig(BaseModel):
 
 def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
     if request.preset is None:
-        return Preset(total_timesteps=environment.default_timesteps)
+        return default_preset(environment, algorithm)
     return get_preset(environment, algorithm, request.preset)
 
 
