@@ -158,6 +158,8 @@ def _results(published: PublishedVersion) -> Iterator[str]:
 
 
 def _no_results(published: PublishedVersion) -> str:
+    if published.selection is not None:
+        return "No evaluation of this policy exists but the one for which it was chosen.\n"
     text = "No evaluation of this policy exists."
     if published.training_mean is not None:
         text += (
