@@ -34,11 +34,12 @@ from app.protocol.user_code import (
     crashed_place,
     hanging_place,
 )
-from app.protocol.wrappers import Wrappers
+from app.protocol.wrappers import EVALUATION_LIMIT, Wrappers
 
 __all__ = [
     "ENVIRONMENT_FILE",
     "EVALUATION_FILE",
+    "EVALUATION_LIMIT",
     "EVALUATION_SEEDS",
     "LONGEST_CALL_S",
     "MAX_MAP_SIDE",
