@@ -112,8 +112,10 @@ GLOSSARY: dict[str, Term] = {
         "Mean reward of a few episodes on fixed seeds, without exploration and noise.",
         _enough_reward,
     ),
-    "mean_length": Term("Mean length of the last 100 episodes, in steps.", _good_length),
-    "episode_length": Term("Length of an episode, in steps.", _good_length),
+    "mean_length": Term(
+        "Mean length of the last 100 episodes, in steps of the agent.", _good_length
+    ),
+    "episode_length": Term("Length of an episode, in steps of the agent.", _good_length),
     "loss": Term(
         "The loss that the last update minimized.",
         "Steady values are fine, a sharp rise is not. A falling loss alone is no success: look at "

@@ -19,6 +19,8 @@ class Wrappers:
     """Normalize rewards by the running deviation of returns; the reported return is unchanged."""
     time_limit: int | None = None
     """Truncate episodes after this many steps; None: the environment's own limit."""
+    time_limit_unit: Literal["steps", "frames"] = "steps"
+    """What `time_limit` counts: the agent's steps, or the frames that `frame_skip` repeats."""
     frame_skip: int = 1
     """Repeat each action this many times."""
     sticky_actions: float = 0.0

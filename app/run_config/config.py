@@ -2,16 +2,22 @@
 
 import secrets
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.catalog.algorithms import AlgorithmSpec, Group, Value, get_algorithm
-from app.catalog.environments import EnvSpec, environment_of_run, get_environment, why_no_envpool
+from app.catalog.environments import (
+    EnvSpec,
+    environment_of_run,
+    get_environment,
+    why_no_envpool,
+    with_options_of_id,
+)
 from app.catalog.presets import Preset, PresetName, presets_for
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
-from app.protocol import Schedule, Wrappers, commands, messages
+from app.protocol import FRAME_SKIP, Schedule, Wrappers, commands, messages
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
 from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
@@ -71,6 +77,8 @@ class RunConfig(BaseModel):
     init_from: str | None = None
     changes: tuple[AppliedChange, ...] = ()
     """The live changes, oldest first."""
+    layout: Literal[2] = 2
+    """The version of this layout; `stored.py` converts those without one."""
 
     @classmethod
     def from_request(cls, request: RunRequest) -> Self:
@@ -97,7 +105,9 @@ class RunConfig(BaseModel):
             n_envs=request.n_envs or preset.n_envs or algorithm.default_n_envs,
             hyperparameters=hyperparameters,
             preset=request.preset,
-            env_kwargs=environment.check_kwargs(request.env_kwargs),
+            env_kwargs=environment.check_kwargs(
+                with_options_of_id(request.env_id, request.env_kwargs)
+            ),
             wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
             engine=request.engine,
             engine_used="sb3" if why_not or request.engine == "sb3" else "fast",
@@ -121,6 +131,23 @@ class RunConfig(BaseModel):
         if self.evaluation.disturbances and self.wrappers.disturbances:
             return replace(spec, solved_threshold=None)
         return spec
+
+    @property
+    def usual_step_limit(self) -> int | None:
+        """After how many steps of the agent episodes are truncated without a `time_limit`."""
+        frames = self.environment.max_episode_steps
+        return None if frames is None else -(-frames // self.wrappers.frame_skip)
+
+    @property
+    def step_limit(self) -> int | None:
+        """After how many steps of the agent episodes are truncated."""
+        own = self.wrappers.time_limit
+        if own is None:
+            return self.usual_step_limit
+        if self.wrappers.time_limit_unit == "steps":
+            return own
+        per_step = FRAME_SKIP if self.environment.family == "atari" else 1
+        return -(-own // (per_step * self.wrappers.frame_skip))
 
     def setup(self) -> commands.Setup:
         """Return what a worker needs to create the environment and the model."""

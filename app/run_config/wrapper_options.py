@@ -59,7 +59,20 @@ WRAPPER_OPTIONS = (
         min=1,
         max=1_000_000,
         nullable=True,
-        description="Truncate episodes after this many steps; null: the environment's own limit.",
+        description=(
+            "Truncate episodes after this many steps of the agent; null: the environment's own "
+            "limit. With frame_skip a step is several frames."
+        ),
+    ),
+    Hyperparameter(
+        name="time_limit_unit",
+        type="choice",
+        default="steps",
+        choices=("steps", "frames"),
+        description=(
+            "What time_limit counts: steps of the agent, or frames of the environment before "
+            "frame_skip and Atari's frame skip, as in runs of earlier versions."
+        ),
     ),
     Hyperparameter(
         name="frame_skip",

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.catalog.algorithms import get_algorithm
 from app.evaluation import Evaluation
-from app.run_config import RunConfig, config_of
+from app.run_config import RunConfig, config_of, environment_label
 from storage.records import JsonObject, RunRecord
 
 CURVE = "learning_curve.png"
@@ -41,8 +41,8 @@ def write_card(facts: CardFacts) -> str:
     run = facts.run
     parts = [
         f"---\n{_yaml(_metadata(facts))}---\n",
-        f"# {run.algorithm} on {run.env_id}\n",
-        f"A **{run.algorithm}** agent that plays **{run.env_id}**, trained for "
+        f"# {run.algorithm} on {environment_label(run)}\n",
+        f"A **{run.algorithm}** agent that plays **{environment_label(run)}**, trained for "
         f"{run.progress.timesteps:,} steps with Stable-Baselines3 in RL LAB // GYM MANAGER.\n",
         *_results(facts.evaluation),
         *(["## How it learned\n", f"![Learning curve]({CURVE})\n"] if facts.has_curve else []),

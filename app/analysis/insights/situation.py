@@ -117,9 +117,8 @@ class Situation:
 
     @property
     def time_limit(self) -> int | None:
-        """The number of steps after which episodes are truncated."""
-        own = self.config.wrappers.time_limit
-        return own or self.environment.max_episode_steps
+        """The number of the agent's steps after which episodes are truncated."""
+        return self.config.step_limit
 
     @cached_property
     def curve(self) -> RewardCurve | None:

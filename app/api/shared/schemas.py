@@ -48,6 +48,8 @@ class Run(Shape):
     id: str
     name: str
     env_id: str
+    environment_label: str
+    """The environment, with the protocol if its id stands for another one."""
     algorithm: str
     status: RunStatus
     engine: str

@@ -8,6 +8,7 @@ from app.catalog.environments.catalogue import (
     get_environment,
     installed_ids,
     register_environment,
+    with_options_of_id,
 )
 from app.catalog.environments.envpool import why_no_envpool
 from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, filter_choices
@@ -39,4 +40,5 @@ __all__ = [
     "neutral_value",
     "register_environment",
     "why_no_envpool",
+    "with_options_of_id",
 ]

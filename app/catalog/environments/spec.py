@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from keyword import iskeyword
 from typing import Any
@@ -104,6 +104,10 @@ class EnvSpec:
     """Whether it can be rendered."""
     former_ids: tuple[str, ...] = ()
     """Ids of earlier versions, which this one replaces."""
+    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Other ids of it with some options, and these options."""
+    protocol: str | None = None
+    """The rules under which it is used, if they aren't those that its id stands for."""
     extra: Extra | None = None
     """The optional dependency group that it needs."""
     code: str | None = None
@@ -114,6 +118,11 @@ class EnvSpec:
     """Its options; None if they are unknown, so that any are accepted."""
     changed_by: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     """Returns the fields that change with the given values of all options."""
+
+    @property
+    def label(self) -> str:
+        """Its id, with the protocol if the id stands for another one."""
+        return self.id if self.protocol is None else f"{self.id} ({self.protocol})"
 
     @property
     def observation_shape(self) -> tuple[int, ...]:

@@ -20,6 +20,8 @@ class CustomReward(Replayable):
     `Reward` has in the current episode. Episode returns remain those of the original rewards.
     """
 
+    _must_replay = True
+
     def __init__(self, env: gym.Env[Any, Any], function: RewardFunction) -> None:
         """Wrap an environment so that `function` computes its rewards.
 

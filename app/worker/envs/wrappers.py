@@ -75,12 +75,15 @@ class FrameSkip(_Wrapper):
 
     def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
         """Repeat the action, or stop earlier if the episode ends."""
-        total = 0.0
+        total = clipped = 0.0
         for _ in range(self._times):
             observation, reward, terminated, truncated, info = self.env.step(action)
             total += float(reward)
+            clipped += info.get("clipped_reward", 0.0)
             if terminated or truncated:
                 break
+        if "clipped_reward" in info:
+            info = {**info, "clipped_reward": clipped}
         return observation, total, terminated, truncated, info
 
 

@@ -50,7 +50,9 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
         """Take a step and compute the terms."""
         observation, own, terminated, truncated, info = self.env.step(action)
         after = self._named_copy(observation)
-        arguments = (self._observation, action, after, float(own), terminated, truncated, info)
+        # Atari: the reward that the code got in training.
+        given = float(info.get("clipped_reward", own))
+        arguments = (self._observation, action, after, given, terminated, truncated, info)
         self.latest = _terms(self._try(lambda: self._call(*arguments)))
         self._observation = after
         return observation, own, terminated, truncated, info
