@@ -1,6 +1,7 @@
 """The complete, checked configuration of a run, made from a request."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.catalog.algorithms import AlgorithmSpec, Group, Value, get_algorithm
 from app.catalog.environments import (
     EnvSpec,
+    ObservationKind,
     environment_of_run,
     get_environment,
     why_no_envpool,
@@ -94,7 +96,9 @@ class RunConfig(BaseModel):
         preset = _preset(request, environment, algorithm)
         total = request.total_timesteps or preset.total_timesteps
         _check_evaluations(request, total)
-        hyperparameters = _hyperparameters(request, algorithm, environment, preset)
+        wrappers = read_wrappers({**preset.wrappers, **request.wrappers}, environment)
+        stacked = replace(environment, default_frame_stack=wrappers.frame_stack)
+        hyperparameters = _hyperparameters(request, algorithm, stacked, preset)
         why_not = why_not_fast(algorithm, hyperparameters, environment.observation_kind)
         _check_engine(request, why_not)
         config = cls(
@@ -108,7 +112,7 @@ class RunConfig(BaseModel):
             env_kwargs=environment.check_kwargs(
                 with_options_of_id(request.env_id, request.env_kwargs)
             ),
-            wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
+            wrappers=wrappers,
             engine=request.engine,
             engine_used="sb3" if why_not or request.engine == "sb3" else "fast",
             engine_reason=why_this_engine(request.engine, why_not),
@@ -119,7 +123,8 @@ class RunConfig(BaseModel):
             env_code=environment.code,
             init_from=request.init_from,
         )
-        algorithm.check_together(config.hyperparameters, config.n_envs, environment)
+        _check_layers(config.hyperparameters, environment)
+        algorithm.check_together(config.hyperparameters, config.n_envs, stacked)
         _check_simulator(config)
         _check_solvable(config, environment)
         return config
@@ -245,6 +250,17 @@ def _check_simulator(config: RunConfig) -> None:
         raise InputError(
             f"wrappers.simulator can't be envpool: {why_not}. Use gymnasium.",
             field="wrappers.simulator",
+        )
+
+
+def _check_layers(hyperparameters: Mapping[str, Value], environment: EnvSpec) -> None:
+    layers = hyperparameters.get("net_arch", (1,))
+    each = layers.values() if isinstance(layers, dict) else (layers,)
+    if () in each and environment.observation_kind is not ObservationKind.IMAGE:
+        raise InputError(
+            f"net_arch without layers needs image observations, for whose CNN it suffices. "
+            f"Give {environment.id} at least one layer.",
+            field="hyperparameters.net_arch",
         )
 
 

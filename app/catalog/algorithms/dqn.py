@@ -1,9 +1,12 @@
 """Deep Q-Networks, which learn action values."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import n_quantiles, network
 from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family
-from app.catalog.environments import ActionKind
+from app.catalog.environments import ActionKind, EnvSpec
 
 _HYPERPARAMETERS = (
     common.learning_rate(1e-3),
@@ -17,6 +20,14 @@ _HYPERPARAMETERS = (
     common.max_grad_norm(10.0),
     *network(64, 64, activation="relu"),
 )
+
+
+def _defaults(environment: EnvSpec) -> Mapping[str, Any]:
+    return {
+        **common.buffer_defaults(100_000)(environment),
+        **common.no_layers_after_convolutions(environment),
+    }
+
 
 DQN = AlgorithmSpec(
     id="DQN",
@@ -40,7 +51,7 @@ DQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_buffer,
-    defaults_for=common.buffer_defaults(100_000),
+    defaults_for=_defaults,
     hyperparameters=_HYPERPARAMETERS,
 )
 
@@ -62,6 +73,6 @@ QRDQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_buffer,
-    defaults_for=common.buffer_defaults(100_000),
+    defaults_for=_defaults,
     hyperparameters=(*_HYPERPARAMETERS, n_quantiles(50)),
 )

@@ -16,6 +16,8 @@ from app.worker.fast.on_policy.a2c import FastA2C
 from app.worker.fast.on_policy.ppo import FastPPO
 from app.worker.models.ars import Ars
 
+_WITH_LAYERS_AFTER_CNN = (stable_baselines3.SAC, stable_baselines3.TD3, sb3_contrib.TQC)
+
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
@@ -27,6 +29,11 @@ class Implementation:
     """SB3's default layers, for saved models that name none; None: its models can't be imported."""
     distinctive_key: str = "policy_class"
     """A key of saved models that distinguishes them from others with the same policy class."""
+
+    @property
+    def layers_after_cnn(self) -> tuple[int, ...]:
+        """SB3's default layers after the CNN of image observations."""
+        return (256, 256) if issubclass(self.sb3, _WITH_LAYERS_AFTER_CNN) else ()
 
     @property
     def policy_module(self) -> str:

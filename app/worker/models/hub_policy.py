@@ -77,11 +77,16 @@ def _examined(data: Mapping[str, Any]) -> messages.Examined:
     if activation is not None and activation not in _ACTIVATIONS:
         raise _RefusedError("The lab does not support the activation function of this model.")
     net_arch = options.get("net_arch")
+    has_cnn = "Cnn" in str(getattr(data.get("policy_class"), "__name__", ""))
+    known = _IMPORTABLE[algorithm]
+    default = known.layers_after_cnn if has_cnn else None
     more = {name: int(options[name]) for name in ("n_quantiles", "n_critics") if name in options}
     return messages.Examined(
         algorithm=algorithm,
-        net_arch=_layers(_IMPORTABLE[algorithm].net_arch if net_arch is None else net_arch),
-        activation_fn=_ACTIVATIONS[activation or _IMPORTABLE[algorithm].activation],
+        net_arch=_layers(
+            next(one for one in (net_arch, default, known.net_arch) if one is not None)
+        ),
+        activation_fn=_ACTIVATIONS[activation or known.activation],
         more=more,
         timesteps=max(0, int(data.get("num_timesteps") or 0)),
     )
