@@ -1,5 +1,6 @@
 """The environments, as plain data."""
 
+from app.catalog.environments.atari_scores import ATARI_SCORES, human_normalized
 from app.catalog.environments.catalogue import (
     CUSTOM_PREFIX,
     ENVIRONMENTS,
@@ -17,6 +18,7 @@ from app.catalog.environments.options import OptionValue
 from app.catalog.environments.spec import ActionKind, Difficulty, EnvSpec, ObservationKind, Observed
 
 __all__ = [
+    "ATARI_SCORES",
     "CUSTOM_PREFIX",
     "ENVIRONMENTS",
     "SOLVED",
@@ -35,6 +37,7 @@ __all__ = [
     "filter_choices",
     "find_in_catalogue",
     "get_environment",
+    "human_normalized",
     "installed_ids",
     "key_map",
     "neutral_value",

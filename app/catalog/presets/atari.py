@@ -1,0 +1,85 @@
+"""RL Zoo's values for Atari games, which it trains under the protocol NoFrameskip-v4.
+
+From its `hyperparams/*.yml`, group `atari`; what it leaves to SB3 is written out here. Two values
+can't be the same: QRDQN's buffer of a million transitions doesn't fit into a worker, and A2C uses
+torch's RMSprop instead of the one that rounds like TensorFlow's.
+"""
+
+from collections.abc import Mapping
+
+from app.catalog.presets.spec import Preset
+
+_BUDGET = 10_000_000
+_STACKED = {"frame_stack": 4}
+_FROM_REPLAY = {
+    "batch_size": 32,
+    "buffer_size": 100_000,
+    "tau": 1.0,
+    "gamma": 0.99,
+    "train_freq": 4,
+    "gradient_steps": 1,
+    "exploration_final_eps": 0.01,
+    "net_arch": [],
+}
+
+ATARI_ZOO: Mapping[str, Preset] = {
+    "DQN": Preset(
+        total_timesteps=_BUDGET,
+        n_envs=1,
+        hyperparameters={
+            **_FROM_REPLAY,
+            "learning_rate": 1e-4,
+            "learning_starts": 100_000,
+            "target_update_interval": 1_000,
+            "exploration_fraction": 0.1,
+        },
+        wrappers=_STACKED,
+    ),
+    "QRDQN": Preset(
+        total_timesteps=_BUDGET,
+        n_envs=1,
+        hyperparameters={
+            **_FROM_REPLAY,
+            "learning_rate": 5e-5,
+            "learning_starts": 100,
+            "target_update_interval": 10_000,
+            "exploration_fraction": 0.025,
+            "n_quantiles": 200,
+            # Not clipped.
+            "max_grad_norm": 1_000.0,
+        },
+        wrappers=_STACKED,
+    ),
+    "PPO": Preset(
+        total_timesteps=_BUDGET,
+        n_envs=8,
+        hyperparameters={
+            "n_steps": 128,
+            "n_epochs": 4,
+            "batch_size": 256,
+            "learning_rate": "2.5e-4 -> 0",
+            "clip_range": "0.1 -> 0",
+            "vf_coef": 0.5,
+            "ent_coef": 0.01,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "net_arch": [],
+        },
+        wrappers=_STACKED,
+    ),
+    "A2C": Preset(
+        total_timesteps=_BUDGET,
+        n_envs=16,
+        hyperparameters={
+            "n_steps": 5,
+            "learning_rate": 7e-4,
+            "ent_coef": 0.01,
+            "vf_coef": 0.25,
+            "gamma": 0.99,
+            "gae_lambda": 1.0,
+            "net_arch": [],
+        },
+        wrappers=_STACKED,
+    ),
+}
+"""By algorithm, for every game."""
