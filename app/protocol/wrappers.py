@@ -23,6 +23,8 @@ class Wrappers:
     """What `time_limit` counts: the agent's steps, or the frames that `frame_skip` repeats."""
     frame_skip: int = 1
     """Repeat each action this many times."""
+    left_out_actions: tuple[int, ...] = ()
+    """Numbers of discrete actions that the agent doesn't have; it counts the others from 0."""
     sticky_actions: float = 0.0
     """Probability that the last action is repeated instead of the chosen one."""
     observation_noise: float = 0.0

@@ -1,7 +1,7 @@
 """The description of an environment."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from keyword import iskeyword
@@ -216,11 +216,19 @@ class EnvSpec:
 
     def wrapped(self, wrappers: Wrappers) -> "EnvSpec":
         """Return its description under these wrappers, which may make it another task."""
+        spec = self._without_actions(wrappers.left_out_actions)
         limit, own = wrappers.time_limit, self.max_episode_steps
         is_cut = limit is not None and (own is None or limit < own)
         # A cut bounds the return: where each step costs, the worst policy reaches the threshold.
         is_other = is_cut or wrappers.frame_skip > 1
-        return replace(self, solved_threshold=None) if is_other else self
+        return replace(spec, solved_threshold=None) if is_other else spec
+
+    def _without_actions(self, left_out: Collection[int]) -> "EnvSpec":
+        if not left_out or self.n_actions is None:
+            return self
+        kept = [action for action in range(self.n_actions) if action not in left_out]
+        labels = tuple(self.action_labels[action] for action in kept[: len(self.action_labels)])
+        return replace(self, n_actions=len(kept), action_labels=labels)
 
 
 def discrete_state(n: int) -> dict[str, Any]:
