@@ -13,6 +13,7 @@ from app.lab import Lab
 from app.run_config import RunRequest
 from components.base import EmptyState, Refusal, explained, load_content, panel
 from components.compare import (
+    AcrossEnvironments,
     Candidate,
     ChipHandlers,
     Chips,
@@ -104,6 +105,9 @@ class ComparePage:
     def _tables_part(self) -> None:
         with panel("Side by side"):
             self._videos = SideBySide(self._runs, self._access, self._evaluations)
+        with ui.element("div") as self._across_part, panel("Over several environments"):
+            self._across = AcrossEnvironments()
+            explained("across_environments")
         with panel("Which is better"):
             self._conclusions = Conclusions()
             explained("probability_of_improvement")
@@ -150,6 +154,9 @@ class ComparePage:
         self._numbers.show(comparison, self._colours)
         self._differences.show(comparison, self._colours)
         self._conclusions.show(comparison)
+        self._across_part.set_visibility(comparison.across is not None)
+        if comparison.across is not None:
+            self._across.show(comparison.across, self._colours)
 
     @property
     def _keys(self) -> list[str]:

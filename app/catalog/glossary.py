@@ -4,7 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.catalog.algorithms import Family
 from app.catalog.environments import ActionKind, EnvSpec
+
+_REWARDS_OF_TRAINING = ("mean_reward", "reward", "learning_curve")
+_OF_PERTURBED_POLICIES = (
+    "Here the episodes are played by randomly perturbed copies of the policy; evaluations play the "
+    "policy itself."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +24,20 @@ class Term:
     """The values to aim for; a function if they depend on the environment."""
 
 
-def explanation(name: str, spec: EnvSpec | None = None) -> str:
-    """Return the explanation of `name`, for `spec` if given; `a/b` has the explanation of `a`."""
+def explanation(name: str, spec: EnvSpec | None = None, family: Family | None = None) -> str:
+    """Return the explanation of `name`; `a/b` has the explanation of `a`.
+
+    It is more specific for an environment and for a family of algorithms.
+    """
     term = GLOSSARY[name.partition("/")[0]]
+    sentences = [term.what]
     if isinstance(term.good, str):
-        return f"{term.what} {term.good}".strip()
-    return f"{term.what} {term.good(spec)}" if spec is not None else term.what
+        sentences.append(term.good)
+    elif spec is not None:
+        sentences.append(term.good(spec))
+    if family is Family.SEARCH and name in _REWARDS_OF_TRAINING:
+        sentences.append(_OF_PERTURBED_POLICIES)
+    return " ".join(filter(None, sentences))
 
 
 def _enough_reward(spec: EnvSpec) -> str:
@@ -48,8 +63,9 @@ def _good_entropy(spec: EnvSpec) -> str:
     if spec.action_kind is ActionKind.DISCRETE and spec.n_actions:
         most = math.log(spec.n_actions)
         return (
-            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions, and "
-            f"should fall slowly; near 0 early in training, exploration has stopped."
+            f"It starts near {most:.2f}, a uniform choice between {spec.n_actions} actions "
+            "(lower with action masks), and should fall slowly; near 0 early in training, "
+            "exploration has stopped."
         )
     return "It should fall slowly; a sudden drop means that exploration has stopped."
 
@@ -88,8 +104,10 @@ GLOSSARY: dict[str, Term] = {
         _enough_reward,
     ),
     "score": Term(
-        "Score: the best periodic evaluation if there was one, else the mean reward of the last "
-        "100 episodes. For a seed group: the interquartile mean, followed by its 95 % interval.",
+        "Score: the mean return of the final evaluation (the final policy on seeds that selected "
+        "nothing); else of the last periodic evaluation; else of the last 100 training episodes, "
+        "with exploration. The words below it tell which. For a seed group: the interquartile "
+        "mean, followed by its 95 % interval.",
     ),
     "reward": Term(
         "Each bar is the total reward of one episode, the newest on the right.", _enough_reward
@@ -109,13 +127,21 @@ GLOSSARY: dict[str, Term] = {
         _enough_reward,
     ),
     "eval_reward": Term(
-        "Mean reward of a few episodes on fixed seeds, without exploration and noise.",
+        "Mean return of a periodic evaluation: the policy of this step, on new seeds each time.",
         _enough_reward,
     ),
     "mean_length": Term(
         "Mean length of the last 100 episodes, in steps of the agent.", _good_length
     ),
     "episode_length": Term("Length of an episode, in steps of the agent.", _good_length),
+    "success_rate": Term(
+        "Fraction of the last 100 episodes that reached the goal, as the environment reports it.",
+        "1 means that every episode succeeded.",
+    ),
+    "eval_success_rate": Term(
+        "Fraction of the episodes of an evaluation that reached the goal.",
+        "1 means that every episode succeeded.",
+    ),
     "loss": Term(
         "The loss that the last update minimized.",
         "Steady values are fine, a sharp rise is not. A falling loss alone is no success: look at "
@@ -144,6 +170,10 @@ GLOSSARY: dict[str, Term] = {
     ),
     "entropy_loss": Term("The negative entropy of the policy."),
     "entropy": Term("How random the policy is.", _good_entropy),
+    "max_entropy": Term(
+        "Entropy of a uniform choice among the legal actions of the latest states.",
+        "It bounds the entropy of a policy with action masks.",
+    ),
     "approx_kl": Term(
         "How far one update moved the policy from the one that collected the samples.",
         "Up to about 0.03 is usual; if it is often above 0.05, the updates are too large: lower "
@@ -196,7 +226,8 @@ GLOSSARY: dict[str, Term] = {
         "instability.",
     ),
     "dead_units": Term(
-        "Fraction of units whose output is the same for all observations.",
+        "Fraction of units without a gradient for any observation: ReLU at 0, tanh at its ends, "
+        "ELU far below 0.",
         "0 is best; above 0.5 much of the network is unused: lower the learning rate.",
     ),
     "value_mean": Term(
@@ -225,11 +256,25 @@ GLOSSARY: dict[str, Term] = {
     "step_size": Term("How far the last update moved the weights."),
     "compared_curves": Term(
         "Each run keeps its color. A seed group is drawn as its interquartile mean (the mean of "
-        "the middle half of its seeds) with a 95 % bootstrap band.",
-        "Bands that don't overlap are a good sign; with fewer than five seeds they are too narrow.",
+        "the middle half of its seeds) with a band from three seeds on: a 95 % confidence "
+        "interval, which holds the true value in 95 % of repetitions of the experiment. A seed "
+        "keeps its last value up to the step that it has trained to, and to the end of the chart "
+        "if it stopped because it had solved the task.",
+        "Bands that don't overlap are a good sign. The line is dotted where not all seeds have a "
+        "value.",
+    ),
+    "across_environments": Term(
+        "Entries with the same algorithm, preset and name (without environment and seed) are one "
+        "method. Scores are normalized: 0 is the score of random actions, 1 the reference. IQM, "
+        "median, mean, optimality gap (how far runs fall short of 1) and their 95 % intervals "
+        "(percentile bootstrap over the runs of each environment, narrow if these are few) are "
+        "those of rliable. A profile shows how many runs score above each value. The area under "
+        "the curve is the mean normalized reward during training.",
+        "Higher is better, but for the gap; a profile that is above another everywhere is better.",
     ),
     "probability_of_improvement": Term(
         "Probability that a seed of one group beats a seed of the other.",
-        "50 % means no difference; an interval above 50 % favors the first.",
+        "50 % means no difference; an interval above 50 % favors the first. Evaluations are "
+        "compared where all seeds have them, else the rewards of training.",
     ),
 }

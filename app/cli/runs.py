@@ -14,7 +14,7 @@ from storage.database import runs
 from storage.records import RunFilter, RunRecord, RunStatus
 
 _MAX_LIMIT = 10_000
-_TITLES = ("run", "status", "environment", "algorithm", "steps", "best mean", "created")
+_TITLES = ("run", "status", "environment", "algorithm", "steps", "score", "created")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -76,7 +76,7 @@ def _row(one: RunRecord) -> tuple[str, ...]:
         one.env_id,
         one.algorithm,
         f"{one.progress.timesteps:,}",
-        number(one.progress.best),
+        number(one.score),
         one.created_at.astimezone().strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -96,6 +96,8 @@ def _object(one: RunRecord) -> dict[str, object]:
         "timesteps": one.progress.timesteps,
         "total_timesteps": one.total_timesteps,
         "best": one.progress.best,
+        "score": one.score,
+        "score_kind": one.score_kind,
         "group_id": one.group_id,
         "error": one.error,
         "created_at": one.created_at.isoformat(),

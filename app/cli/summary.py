@@ -7,7 +7,7 @@ from app.cli.console import duration, number, table
 from app.run_config import seed_of
 from storage.records import RunRecord
 
-_TITLES = ("run", "seed", "status", "steps", "time", "mean reward", "best")
+_TITLES = ("run", "seed", "status", "steps", "time", "score", "kind")
 
 
 def summary(runs: Sequence[RunRecord]) -> str:
@@ -30,21 +30,16 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         run.status,
         f"{done.timesteps:,}",
         duration(done.elapsed_s),
-        number(_score(run)),
-        number(done.best),
+        number(run.score),
+        run.score_kind.label if run.score_kind else "-",
     )
 
 
 def _total(runs: Sequence[RunRecord]) -> str:
-    scores = [score for run in runs if (score := _score(run)) is not None]
+    scores = [run.score for run in runs if run.score is not None]
     steps = sum(run.progress.timesteps for run in runs)
     time = duration(sum(run.progress.elapsed_s for run in runs))
     spread = f" ± {number(stdev(scores))}" if len(scores) > 1 else ""
     average = f"{number(mean(scores))}{spread}" if scores else number(None)
     seeds = f"{len(scores)} of {len(runs)} seeds"
-    return f"Together: mean reward {average} over {seeds}, {steps:,} steps, {time}."
-
-
-def _score(run: RunRecord) -> float | None:
-    """Return the mean reward over the last episodes, at most 100."""
-    return (run.latest or {}).get("mean_reward")
+    return f"Together: mean score {average} over {seeds}, {steps:,} steps, {time}."

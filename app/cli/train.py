@@ -46,7 +46,9 @@ def _parser() -> SentenceParser:
     parser.add_argument(
         "--algorithm", default=DEFAULT_ALGORITHM.id, help="such as ppo (the default), dqn, sac"
     )
-    parser.add_argument("--preset", help="preset to start from: fast, stable or high_score")
+    parser.add_argument(
+        "--preset", help="preset to start from: fast, stable, high_score, sb3_defaults or rl_zoo"
+    )
     parser.add_argument("--timesteps", metavar="N", help="the budget (default: the preset's)")
     parser.add_argument("--seed", metavar="S", help="random seed (default: random)")
     parser.add_argument("--seeds", metavar="N", help="number of runs, or a seed for each: 1,2,3")

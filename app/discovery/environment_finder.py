@@ -228,6 +228,7 @@ def spec_of(env_id: str, found: messages.Described) -> EnvSpec:
         max_episode_steps=found.max_episode_steps,
         default_timesteps=100_000,
         default_frame_stack=found.frame_stack,
+        observation_wrappers=found.observation_wrappers,
         repeats_itself=found.repeats_itself,
         renders=found.renders,
         options=None,

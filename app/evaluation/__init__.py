@@ -3,6 +3,7 @@
 from app.evaluation.evaluation import (
     EPISODES,
     MAX_EPISODES,
+    MIN_FINAL_EPISODES,
     Evaluation,
     EvaluationRequest,
     EvaluationStatus,
@@ -13,6 +14,7 @@ from app.evaluation.store import EvaluationStore
 __all__ = [
     "EPISODES",
     "MAX_EPISODES",
+    "MIN_FINAL_EPISODES",
     "Evaluation",
     "EvaluationError",
     "EvaluationRequest",

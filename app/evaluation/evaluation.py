@@ -13,7 +13,7 @@ from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError, shorten
 from app.protocol import SeedFamily, messages
 from app.run_config import MAX_SEED
-from app.statistics import bootstrap_interval, mean
+from app.statistics import mean_interval
 from app.workers import Video
 from storage.records import EventLevel
 
@@ -116,10 +116,11 @@ class Evaluation:
     """Reason why there is no video, or only part of one."""
     mean_return: float | None = None
     std_return: float | None = None
-    """Sample standard deviation (n - 1); None for a single episode, like the interval."""
+    """Sample standard deviation (n - 1); None for a single episode."""
     median_return: float | None = None
     ci95: tuple[float, float] | None = None
-    """Bootstrap 95 % confidence interval of the mean."""
+    """95 % confidence interval of the mean; None below three episodes, or if all are equal. In
+    records of earlier versions a percentile bootstrap, which was too narrow for few episodes."""
     min: float | None = None
     max: float | None = None
     mean_length: float | None = None
@@ -128,6 +129,10 @@ class Evaluation:
     returns: tuple[float, ...] = ()
     lengths: tuple[int, ...] = ()
     seeds: tuple[int, ...] = ()
+    step_limit: int | None = None
+    """The step at which it cut episodes; None: the environment has a time limit."""
+    cut: int = 0
+    """Number of episodes that it cut."""
     successes: int | None = None
     """Number of episodes that reached the goal; None if the environment doesn't report it."""
     left_out: tuple[str, ...] = ()
@@ -149,6 +154,13 @@ class Evaluation:
     def success_rate(self) -> float | None:
         """Fraction of the episodes that reached the goal, if the environment reports it."""
         return None if self.successes is None else self.successes / len(self.returns)
+
+    @property
+    def cut_in_words(self) -> str | None:
+        """Say that episodes were cut; None if none were."""
+        if self.step_limit is None or not self.cut:
+            return None
+        return f"{self.cut} cut at {self.step_limit:,} steps (the environment has no time limit)"
 
     @property
     def is_final(self) -> bool:
@@ -245,10 +257,10 @@ def log_entry(ended: Evaluation) -> tuple[str, str, dict[str, Any]]:
 
 def _mean_in_words(evaluation: Evaluation) -> str:
     mean = f"mean {evaluation.mean_return:,.1f}"
-    if evaluation.ci95 is None:
-        return mean
-    low, high = evaluation.ci95
-    return f"{mean} (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"
+    if evaluation.ci95 is not None:
+        low, high = evaluation.ci95
+        mean += f" (95 % interval {low:,.1f} to {high:,.1f}) in {evaluation.episodes} episodes"
+    return ", ".join(filter(None, [mean, evaluation.cut_in_words]))
 
 
 def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
@@ -261,7 +273,7 @@ def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
         mean_return=float(returns.mean()),
         std_return=float(returns.std(ddof=1)) if has_spread else None,
         median_return=float(np.median(returns)),
-        ci95=bootstrap_interval(mean, returns) if has_spread else None,
+        ci95=mean_interval(returns),
         min=float(returns.min()),
         max=float(returns.max()),
         mean_length=float(np.mean(found.lengths)),
@@ -271,6 +283,8 @@ def summarise(evaluation: Evaluation, found: messages.Evaluated) -> Evaluation:
         },
         returns=found.returns,
         lengths=found.lengths,
+        step_limit=found.step_limit,
+        cut=found.cut,
         successes=found.successes,
         **_custom(found),
     )

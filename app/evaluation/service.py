@@ -10,6 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from app.catalog.algorithms import get_algorithm
 from app.evaluation.evaluation import (
     Evaluation,
     EvaluationRequest,
@@ -201,6 +202,8 @@ class Evaluations:
         await asyncio.to_thread(request.check_code)
         await check_has_policy(self._runs, run, request.checkpoint)
         self._check_limits(run.id)
+        if not get_algorithm(run.algorithm).samples_actions:
+            request = replace(request, deterministic=True)
         work = partial(self._evaluate, request=request, on_progress=on_progress)
         return await self.store.begin(begin_evaluation(run.id, request), work)
 

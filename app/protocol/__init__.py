@@ -9,12 +9,20 @@ from app.protocol.messages import (
     FrameHeader,
     MetricName,
     Number,
+    ObservationWrapper,
     RewardChecked,
     Scored,
     Term,
 )
 from app.protocol.pipe import Channel, Control, Request, file_frames, read_file
-from app.protocol.schedule import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
+from app.protocol.schedule import (
+    SCHEDULE_FORMS,
+    Schedule,
+    ScheduleMode,
+    next_schedule_end,
+    plain_number,
+    read_schedule,
+)
 from app.protocol.seeds import EVALUATION_SEEDS, SeedFamily, confirmation_seed, selection_seed
 from app.protocol.user_code import (
     ENVIRONMENT_FILE,
@@ -54,9 +62,11 @@ __all__ = [
     "HangingError",
     "MetricName",
     "Number",
+    "ObservationWrapper",
     "Request",
     "RewardChecked",
     "Schedule",
+    "ScheduleMode",
     "Scored",
     "SeedFamily",
     "Term",
@@ -67,6 +77,7 @@ __all__ = [
     "crashed_place",
     "file_frames",
     "hanging_place",
+    "next_schedule_end",
     "plain_number",
     "read_file",
     "read_map",

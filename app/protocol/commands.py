@@ -51,6 +51,8 @@ class Train(Message, frozen=True, tag="train"):
     total_timesteps: int
     seed: int
     n_envs: int
+    schedule_timesteps: int | None = None
+    """The step at which schedules and exploration end; None: at the end of the budget."""
     evaluate_every: int | None = None
     """Number of training steps between evaluations of the policy; None: no evaluations."""
     evaluate_above: float | None = None
@@ -122,6 +124,13 @@ class JoinClips(Message, frozen=True, tag="join_clips"):
 
 class Export(Message, frozen=True, tag="export"):
     """Write the policy whose weights follow as ONNX."""
+
+    setup: Setup
+    has_file: ClassVar[bool] = True
+
+
+class SaveNormalization(Message, frozen=True, tag="save_normalization"):
+    """Write the normalization of the policy that follows in SB3's format."""
 
     setup: Setup
     has_file: ClassVar[bool] = True
@@ -302,6 +311,7 @@ Job = (
     | Export
     | Examine
     | ConvertModel
+    | SaveNormalization
     | View
     | Evaluate
     | Clip

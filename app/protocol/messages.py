@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from app.protocol import framing
-from app.protocol.schedule import Schedule
+from app.protocol.schedule import Schedule, ScheduleMode
 
 Number = float | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | None
 """A measured value; None if it isn't finite."""
@@ -42,6 +42,8 @@ class Change(Message, frozen=True, tag="change"):
     ent_coef: float | None = None
     clip_range: float | Schedule | None = None
     total_timesteps: Count | None = None
+    schedules: ScheduleMode | None = None
+    """What another budget does to schedules; None: of an earlier version, which stretched them."""
 
 
 # From a worker to the web process.
@@ -100,6 +102,8 @@ class Evaluated(Message, frozen=True, tag="evaluated"):
     lengths: tuple[Count, ...]
     truncated: Count
     """Number of episodes that were truncated by a time limit."""
+    step_limit: Count | None = None
+    """The step at which episodes are cut, because the environment itself has no time limit."""
     successes: Count | None = None
     """Number of episodes that reached the goal; None if the environment doesn't report it."""
     custom: tuple[dict[MetricName, OwnNumber], ...] = ()
@@ -109,6 +113,13 @@ class Evaluated(Message, frozen=True, tag="evaluated"):
     def mean_return(self) -> float:
         """The mean over the episodes."""
         return sum(self.returns) / len(self.returns)
+
+    @property
+    def cut(self) -> int:
+        """Number of episodes that were cut at `step_limit`."""
+        if self.step_limit is None:
+            return 0
+        return min(self.truncated, sum(length >= self.step_limit for length in self.lengths))
 
     def is_whole(self, episodes: int, *, by_code: bool = False) -> bool:
         """Whether it has all requested episodes, and the numbers of evaluation code for each."""
@@ -242,6 +253,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     high: Number
 
 
+ObservationWrapper = Literal[
+    "gymnasium.wrappers:FlattenObservation",
+    "minigrid.wrappers:FlatObsWrapper",
+    "minigrid.wrappers:ImgObsWrapper",
+]
+"""A wrapper that makes observations usable for SB3, as `module:Class`."""
+
+
 class Described(Message, frozen=True, tag="described"):
     """The properties of an environment for training."""
 
@@ -257,6 +276,10 @@ class Described(Message, frozen=True, tag="described"):
     repeats_itself: bool
     renders: bool
     action_names: Annotated[tuple[Text, ...], msgspec.Meta(max_length=_MAX_ITEMS)] = ()
+    observation_wrappers: Annotated[
+        tuple[ObservationWrapper, ...], msgspec.Meta(max_length=_MAX_ITEMS)
+    ] = ()
+    """The wrappers that flatten its observations, innermost first."""
 
 
 class NotDescribed(Message, frozen=True, tag="not_described"):
@@ -386,14 +409,22 @@ class Refused(Message, frozen=True, tag="refused"):
 _Sizes = Annotated[tuple[Count, ...], msgspec.Meta(max_length=16)]
 
 
+HubValue = float | int | bool | Schedule | None
+"""The value of a hyperparameter in an untrusted file."""
+
+
 class Examined(Message, frozen=True, tag="examined"):
     """The kind of model in an untrusted file."""
 
     algorithm: Text
     net_arch: _Sizes | Annotated[dict[Text, _Sizes], msgspec.Meta(max_length=4)]
     activation_fn: Literal["tanh", "relu", "elu"]
-    more: Annotated[dict[MetricName, Count], msgspec.Meta(max_length=8)]
-    """Other sizes of the network."""
+    hyperparameters: Annotated[dict[MetricName, HubValue], msgspec.Meta(max_length=64)]
+    """The other arguments of the algorithm and of its policy, named as in SB3."""
+    unknown: Annotated[tuple[MetricName, ...], msgspec.Meta(max_length=64)]
+    """The arguments that the file doesn't tell."""
+    n_envs: Count | None
+    seed: Count | None
     timesteps: Count
     """The number of steps of its training, according to the file."""
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from typing import Literal
 
 _MAX_POINTS = 20
 _MAX_TEXT = 2_000
@@ -18,6 +19,10 @@ SCHEDULE_FORMS = (
 """The notations of a schedule, for error messages."""
 
 
+ScheduleMode = Literal["hold", "stretch"]
+"""What another budget does to schedules: hold the value of the former end, or stretch them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Points of progress (0 to 1) and value, ordered by progress."""
@@ -29,6 +34,14 @@ class Schedule:
         if [progress for progress, _ in self.points] == [0.0, 1.0]:
             return " -> ".join(plain_number(value) for _, value in self.points)
         return ", ".join(f"{plain_number(at)}: {plain_number(value)}" for at, value in self.points)
+
+
+def next_schedule_end(end: int, total_timesteps: int, mode: ScheduleMode | None) -> int:
+    """Return the step at which schedules end once the budget has changed; `end` is that of before.
+
+    None: changes of earlier versions, all of which stretched.
+    """
+    return min(end, total_timesteps) if mode == "hold" else total_timesteps
 
 
 def plain_number(value: float) -> str:

@@ -5,12 +5,9 @@ is. So selection, tests and final evaluations each have a family of seeds of the
 """
 
 from enum import StrEnum
-
-import numpy as np
+from hashlib import blake2b
 
 FAMILY_SIZE = 1_000_000
-_MIXER = 0x5EED
-"""Distinguishes these draws from others that begin with the same number."""
 
 
 class SeedFamily(StrEnum):
@@ -56,5 +53,6 @@ def confirmation_seed(timesteps: int, episodes: int) -> int:
 
 
 def _draw(timesteps: int, below: int) -> int:
-    (word,) = np.random.SeedSequence((_MIXER, timesteps)).generate_state(1, np.uint64)
-    return int(word) % below
+    # Not with NumPy: workers import this module before they lock themselves down.
+    digest = blake2b(str(timesteps).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) % below

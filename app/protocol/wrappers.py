@@ -35,6 +35,11 @@ class Wrappers:
     """Attributes of the environment that are sampled from a range for every episode."""
 
     @property
+    def normalizes(self) -> bool:
+        """Whether observations or rewards are normalized."""
+        return self.normalize_observation or self.normalize_reward
+
+    @property
     def disturbances(self) -> tuple[str, ...]:
         """The options in use that make the environment harder."""
         off = Wrappers()

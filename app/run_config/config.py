@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,10 +16,10 @@ from app.catalog.environments import (
     why_no_envpool,
     with_options_of_id,
 )
-from app.catalog.presets import Preset, PresetName, presets_for
+from app.catalog.presets import Preset, PresetName, get_preset
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
-from app.protocol import FRAME_SKIP, Schedule, Wrappers, commands, messages
+from app.protocol import FRAME_SKIP, Schedule, ScheduleMode, Wrappers, commands, messages
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
 from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
@@ -27,6 +27,10 @@ from app.run_config.wrapper_options import read_wrappers
 
 _EVALUATIONS_PER_RUN = 20
 """Default number of evaluations of a run with `stop_when_solved`."""
+
+
+_OF_BUDGET = ("total_timesteps", "schedules")
+"""The values of a live change that concern the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,7 @@ class AppliedChange:
     ent_coef: float | None = None
     clip_range: float | Schedule | None = None
     total_timesteps: int | None = None
+    schedules: ScheduleMode | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -48,7 +53,18 @@ class AppliedChange:
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The changed values without the budget."""
-        return {name: value for name, value in self.values.items() if name != "total_timesteps"}
+        return {name: value for name, value in self.values.items() if name not in _OF_BUDGET}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a run's policy is from, if it was trained elsewhere."""
+
+    source: Annotated[str, Field(max_length=500)]
+    """The URL of its repository."""
+    file: Annotated[str, Field(max_length=500)]
+    unknown: tuple[Annotated[str, Field(max_length=80)], ...] = Field(default=(), max_length=64)
+    """Values of the config that the file doesn't tell, or that the lab can't represent."""
 
 
 class RunConfig(BaseModel):
@@ -59,6 +75,8 @@ class RunConfig(BaseModel):
     env_id: str
     algorithm: str
     total_timesteps: int
+    schedule_timesteps: int | None = Field(default=None, ge=1)
+    """The step at which schedules and exploration end; None: at the end of the budget."""
     seed: int = Field(ge=0, le=MAX_SEED)
     n_envs: int
     hyperparameters: dict[str, Value]
@@ -77,6 +95,8 @@ class RunConfig(BaseModel):
     env_code: str | None = None
     """The code of a custom environment at the time when the run was created."""
     init_from: str | None = None
+    origin: Origin | None = None
+    """Set if it was pulled from the Hub; then its hyperparameters are those of the file."""
     changes: tuple[AppliedChange, ...] = ()
     """The live changes, oldest first."""
     layout: Literal[2] = 2
@@ -179,12 +199,18 @@ class RunConfig(BaseModel):
         return commands.Train(
             setup=self.setup(),
             total_timesteps=self.total_timesteps,
+            schedule_timesteps=self.schedule_timesteps,
             seed=self.seed,
             n_envs=self.n_envs,
             evaluate_every=self.evaluate_every,
             evaluate_above=self.evaluation.start_above,
             reward=self.reward,
         )
+
+    @property
+    def schedule_end(self) -> int:
+        """The step at which schedules and exploration end."""
+        return self.schedule_timesteps or self.total_timesteps
 
     @property
     def reward(self) -> commands.Reward | None:
@@ -205,7 +231,7 @@ class RunConfig(BaseModel):
 def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
     if request.preset is None:
         return Preset(total_timesteps=environment.default_timesteps)
-    return presets_for(environment, algorithm)[request.preset]
+    return get_preset(environment, algorithm, request.preset)
 
 
 def _reward_code(request: RunRequest) -> str | None:

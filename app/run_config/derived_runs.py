@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.run_config.config import RunConfig
+from app.run_config.preset_results import current_preset
 from app.run_config.request import RunRequest
 
 _COPIED_FIELDS = frozenset(RunRequest.model_fields) - {"seeds", "name", "tags", "start"}
@@ -29,6 +30,7 @@ def derive(
     """
     changes = changes or {}
     values = config.model_dump(mode="json", include=set(_COPIED_FIELDS))
+    values["preset"] = current_preset(config)
     if not keeps_seed:
         del values["seed"]
     if "init_from" in changes:

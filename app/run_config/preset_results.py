@@ -1,6 +1,7 @@
-"""The scores to expect of a run: those measured for its preset."""
+"""The preset of a run today, and the scores measured for it."""
 
-from app.catalog.presets import expectation
+from app.catalog.algorithms import get_algorithm
+from app.catalog.presets import PresetName, expectation, presets_for
 from app.core import InputError
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
@@ -20,6 +21,17 @@ def expected_scores(config: RunConfig) -> tuple[float, float] | None:
     if known is None or not _matches_preset(config):
         return None
     return min(known.scores), max(known.scores)
+
+
+def current_preset(config: RunConfig) -> PresetName | None:
+    """Return the preset of a run, or None if there is no such preset any more.
+
+    Nothing is lost without its name: a configuration has all its values.
+    """
+    if config.preset is None:
+        return None
+    offered = presets_for(config.environment, get_algorithm(config.algorithm))
+    return config.preset if config.preset in offered else None
 
 
 def _matches_preset(config: RunConfig) -> bool:

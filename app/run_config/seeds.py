@@ -3,14 +3,19 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from uuid import uuid4
+
+import numpy as np
 
 from app.catalog.algorithms import get_algorithm
 from app.core import InputError, shorten
-from app.run_config.request import MAX_NAME, MAX_SEED, RunRequest
+from app.protocol import EVALUATION_SEEDS
+from app.run_config.request import MAX_N_ENVS, MAX_NAME, MAX_SEED, RunRequest
 from storage.records import RunSetKind, RunSetRecord
 
 MAX_SEEDS = 50
+_CANDIDATES = 4 * MAX_SEEDS
 
 
 def each_run(
@@ -48,6 +53,29 @@ def one_request_per_seed(request: RunRequest) -> Iterator[RunRequest]:
         yield request.model_copy(update={"seeds": None, "seed": seed, "name": name})
 
 
+def spread_seeds(seed: int, count: int) -> list[int]:
+    """Return seeds that share no environment with each other or with evaluations.
+
+    More seeds begin with the same ones.
+
+    Stable-Baselines3 seeds parallel environment i with seed + i, so consecutive seeds would train
+    on almost the same episodes and not be independent.
+    """
+    chosen: list[int] = []
+    for one in (np.random.SeedSequence(seed).generate_state(_CANDIDATES) >> 1).tolist():
+        streams = range(one, one + MAX_N_ENVS)
+        is_free = not nearest_seeds([*chosen, one], MAX_N_ENVS)
+        if is_free and not (streams[-1] in EVALUATION_SEEDS or one in EVALUATION_SEEDS):
+            chosen.append(one)
+    return chosen[:count]
+
+
+def nearest_seeds(seeds: Sequence[int], n_envs: int) -> tuple[int, int] | None:
+    """Return two seeds whose runs share an environment's seed, None if no two do."""
+    pairs = min(pairwise(sorted(seeds)), key=lambda pair: pair[1] - pair[0], default=None)
+    return None if pairs is None or pairs[1] - pairs[0] >= n_envs else pairs
+
+
 def _title(request: RunRequest) -> str:
     """Return the common prefix of the names of a set's runs."""
     title = request.name or f"{get_algorithm(request.algorithm).id} on {request.env_id}"
@@ -59,10 +87,8 @@ def _seeds(request: RunRequest) -> list[int]:
         case bool():
             pass
         case int() as count if 1 <= count <= MAX_SEEDS:
-            first = (
-                secrets.randbelow(MAX_SEED - MAX_SEEDS) if request.seed is None else request.seed
-            )
-            return [min(first, MAX_SEED - count) + number for number in range(count)]
+            first = secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed
+            return [first] if count == 1 else spread_seeds(first, count)
         case list() as given if _are_seeds(given):
             if request.seed is not None:
                 raise InputError("seed and a list of seeds exclude each other.", field="seed")

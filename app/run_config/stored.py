@@ -79,9 +79,11 @@ def readable_config(run: RunRecord) -> RunConfig | None:
 
 
 def seed_of(run: RunRecord) -> int | None:
-    """Return a run's seed, None if it can't be read."""
+    """Return a run's seed, None if it can't be read or the pulled file doesn't tell it."""
     config = readable_config(run)
-    return None if config is None else config.seed
+    if config is None or (config.origin is not None and "seed" in config.origin.unknown):
+        return None
+    return config.seed
 
 
 def engine_of(run: RunRecord) -> str:

@@ -4,8 +4,10 @@ from app.runs.branching import BranchRequest, branch_request, make_branch
 from app.runs.groups import (
     GroupPoint,
     GroupStatistics,
+    ends_of,
     group_name,
     group_statistics,
+    has_ended_solved,
     iqm_with_interval,
 )
 from app.runs.policies import check_code, check_has_policy, load_policy
@@ -28,8 +30,10 @@ __all__ = [
     "branch_request",
     "check_code",
     "check_has_policy",
+    "ends_of",
     "group_name",
     "group_statistics",
+    "has_ended_solved",
     "iqm_with_interval",
     "load_policy",
     "make_branch",

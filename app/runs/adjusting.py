@@ -3,19 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from app.catalog.algorithms import get_algorithm
 from app.core import InputError, StorageThread
-from app.protocol import messages
+from app.protocol import ScheduleMode, messages
 from app.run_config import read_change
 from app.runs.execution import save_policy_snapshot
 from app.runs.queue import TrainingQueue
-from app.runs.state import Journal
+from app.runs.state import Journal, store_change
 from app.runs.unchecked import UncheckedRuns
 from app.workers import WorkerGoneError
 from storage import WrongStateError
-from storage.database import runs
 from storage.files import SnapshotFiles
 from storage.records import ChangeableRun, RunRecord
 
@@ -46,11 +48,11 @@ class RunAdjuster:
             InputError: if a value can't be used.
             WrongStateError: if the run doesn't train and more than the budget is changed.
         """
-        change = read_change(get_algorithm(run.algorithm), values)
+        change = _with_schedules(run, read_change(get_algorithm(run.algorithm), values))
         _check_budget(run, change)
         supervisor = self._queue.supervisor(run.id)
         if supervisor is None:
-            await self._extend(run, change, values)
+            await self._extend(run, change)
             return
         await save_policy_snapshot(
             supervisor, SnapshotFiles(self._unchecked.folder(run.id).snapshots_path)
@@ -62,20 +64,29 @@ class RunAdjuster:
             _log.warning("Run %s takes long to change; its log reports when it has", run.id)
         except WorkerGoneError:
             # The run is ending; a change of the budget alone is still possible.
-            await self._extend(run, change, values)
+            await self._extend(run, change)
 
-    async def _extend(
-        self, run: RunRecord, change: messages.Change, values: Mapping[str, Any]
-    ) -> None:
-        if change.total_timesteps is None or len(values) > 1:
+    async def _extend(self, run: RunRecord, change: messages.Change) -> None:
+        budget = messages.Change(total_timesteps=change.total_timesteps, schedules=change.schedules)
+        if change.total_timesteps is None or change != budget:
             raise WrongStateError(
                 run.id, run.status, "be changed, except for total_timesteps: it isn't training"
             )
-        budget = {"total_timesteps": change.total_timesteps}
-        changed = await self._storage(runs.merge_config, run.id, budget)
+        values = {"total_timesteps": change.total_timesteps, "schedules": change.schedules}
+        store = partial(store_change, run.id, run.progress.timesteps, values)
+        changed, sentence = await self._storage(store)
         message = f"The budget is now {change.total_timesteps:,} steps."
-        await self._journal.add_event(run.id, "budget_changed", message)
+        message = " ".join(filter(None, [message, sentence]))
+        await self._journal.add_event(run.id, "budget_changed", message, data=values)
         await self._journal.save_config(changed)
+
+
+def _with_schedules(run: RunRecord, change: messages.Change) -> messages.Change:
+    """Hold schedules unless requested otherwise; those of a run that hasn't begun just stretch."""
+    if change.total_timesteps is None or change.schedules is not None:
+        return change
+    mode: ScheduleMode = "hold" if run.progress.timesteps else "stretch"
+    return msgspec.structs.replace(change, schedules=mode)
 
 
 def _check_budget(run: RunRecord, change: messages.Change) -> None:

@@ -4,13 +4,14 @@ import asyncio
 import logging
 from typing import Any
 
+from app.catalog.algorithms import Family, get_algorithm
 from app.catalog.environments import EnvSpec
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
-from app.run_config import RunConfig, RunRequest, config_of
+from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
 from app.runs.state import Journal
 from app.runs.stored_policies import PolicyAddress, read_policy
-from app.runs.transfer import check_transfer
+from app.runs.transfer import check_transfer, describe_exploration
 from storage import RunNotFoundError
 from storage.database import run_sets, runs, transaction
 from storage.files import LabFolder
@@ -70,6 +71,9 @@ class Creation:
             raise InputError(f"The runs folder can't be written: {reason}.") from error
         _log.info("Run %s created", run.id)
         await self._write_events(run, request, config)
+        if run_set is not None and (near := nearest_seeds(run_set.spec["seeds"], config.n_envs)):
+            message = _nearness(*near, config.n_envs)
+            await self._journal.add_event(run.id, "seeds_near", message, level=EventLevel.WARNING)
         return self._journal.announce(run)
 
     async def _write_events(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
@@ -79,6 +83,7 @@ class Creation:
             await self._journal.add_event(run.id, "environment_mapped", message)
         if config.init_from is not None:
             message = f"Starts with the policy of run {config.init_from}."
+            message = " ".join(filter(None, [message, describe_exploration(config)]))
             await self._journal.add_event(run.id, "transferred", message)
         if config.reward_code is not None:
             message = (
@@ -86,12 +91,15 @@ class Creation:
                 "live view use the environment's reward."
             )
             await self._journal.add_event(run.id, "reward_written", message)
-        if config.total_timesteps <= (starts := _learning_starts(config)):
-            message = (
-                f"Learning never starts: learning_starts is {starts:,}, and the budget "
-                f"{config.total_timesteps:,} steps."
-            )
+        if (why := _why_never_learning(config)) is not None:
+            message = f"Learning never starts: {why}."
             await self._journal.add_event(run.id, "never_learns", message, level=EventLevel.WARNING)
+        if get_algorithm(config.algorithm).family is Family.SEARCH:
+            message = (
+                f"{config.algorithm} trains with randomly perturbed copies of the policy: the mean "
+                "reward is theirs. Evaluations and the live view play the policy itself."
+            )
+            await self._journal.add_event(run.id, "perturbed", message)
         if off := config.wrappers.disturbances:
             words = ", ".join(name.replace("_", " ") for name in off)
             message = f"Evaluations and the live view disable: {words}."
@@ -139,10 +147,24 @@ def _add_run(
     return run
 
 
-def _learning_starts(config: RunConfig) -> int:
-    value = config.hyperparameters.get("learning_starts", 0)
-    assert isinstance(value, int)
-    return value
+def _why_never_learning(config: RunConfig) -> str | None:
+    """Return why the run would never change its networks, if so."""
+    starts = config.hyperparameters.get("learning_starts", 0)
+    assert isinstance(starts, int)
+    if config.total_timesteps <= starts:
+        budget = config.total_timesteps
+        return f"learning_starts is {starts:,}, and the budget {budget:,} steps"
+    if config.hyperparameters.get("gradient_steps") == 0:
+        return "gradient_steps is 0"
+    return None
+
+
+def _nearness(low: int, high: int, n_envs: int) -> str:
+    return (
+        f"The seeds {low} and {high} of this group are nearer than its {n_envs} parallel "
+        "environments, which have the seeds that follow: these runs share environments and are "
+        f"not independent. Choose seeds at least {n_envs} apart."
+    )
 
 
 def _about_other_id(env_id: str, environment: EnvSpec) -> str:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
 
-from app.statistics import Array, band, bootstrap_interval, interquartile_mean
-from storage.records import JsonObject, RunRecord
+from app.statistics import Array, band, interquartile_mean, iqm_interval
+from storage.records import JsonObject, RunRecord, RunStatus
 
 GROUP_METRICS = ("timesteps", "mean_reward")
 """The metrics that a curve needs."""
@@ -19,14 +20,15 @@ _GRID = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPoint:
-    """The score of the group at some step; low and high are a 95 % interval."""
+    """The score of the group at some step."""
 
     timesteps: int
     iqm: float
-    low: float
-    high: float
+    low: float | None
+    """The 95 % interval up to `high`; None below three seeds, or if all are equal."""
+    high: float | None
     seeds: int
-    """Number of runs that had reached this step."""
+    """Number of runs that had trained to this step, or had solved the task before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,35 +40,57 @@ class GroupStatistics:
     std: float | None
     median: float
     iqm: float
-    ci95: tuple[float, float]
+    ci95: tuple[float, float] | None
+    """95 % confidence interval of `iqm`; None below three seeds, or if all are equal."""
     best: float
     worst: float
 
 
-def group_curve(histories: Sequence[Sequence[JsonObject]]) -> list[GroupPoint]:
-    """Return the interquartile mean over seeds on a common grid of steps, with a bootstrap band.
+def group_curve(
+    histories: Sequence[Sequence[JsonObject]], ends: Sequence[float] | None = None
+) -> list[GroupPoint]:
+    """Return the interquartile mean over seeds on a common grid of steps, with its interval.
 
-    Each run contributes its last mean reward before a grid point, up to its own last step.
+    Each run contributes its last mean reward before a grid point, up to its end (by default its
+    last step with a mean reward); see `ends_of`.
     """
-    series = [one for one in map(_steps_and_values, histories) if one is not None]
-    if not series:
+    series = [_steps_and_values(history) for history in histories]
+    measured = [steps for steps, _ in series if len(steps)]
+    if not measured:
         return []
-    first = max(steps[0] for steps, _ in series)
-    last = max(steps[-1] for steps, _ in series)
-    aggregate = band(series, np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float))
+    lasts = [float(steps[-1]) if len(steps) else 0.0 for steps, _ in series]
+    ends = lasts if ends is None else ends
+    first = max(float(steps[0]) for steps in measured)
+    last = max(*lasts, *(end for end in ends if end != inf))
+    grid = np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float)
+    found = band(series, grid, ends=ends)
     return [
-        GroupPoint(
-            timesteps=int(step), iqm=round(iqm, 4), low=round(low, 4), high=round(high, 4), seeds=n
-        )
-        for step, iqm, low, high, n in zip(
-            aggregate.grid.tolist(),
-            aggregate.middle.tolist(),
-            aggregate.low.tolist(),
-            aggregate.high.tolist(),
-            aggregate.seeds,
+        GroupPoint(timesteps=int(step), iqm=round(iqm, 4), low=low, high=high, seeds=seeds)
+        for step, iqm, low, high, seeds in zip(
+            found.grid.tolist(),
+            found.middle.tolist(),
+            map(_rounded, found.low.tolist()),
+            map(_rounded, found.high.tolist()),
+            found.seeds,
             strict=True,
         )
     ]
+
+
+def ends_of(members: Sequence[RunRecord], axis: str = "timesteps") -> list[float]:
+    """Return how far on an axis the last value of each run of a group holds.
+
+    To where it has trained; without end if it stopped because it had solved the task, since the
+    curve of the group would otherwise be that of the runs that failed.
+    """
+    name = "episodes" if axis == "episode" else axis
+    return [inf if has_ended_solved(run) else getattr(run.progress, name) for run in members]
+
+
+def has_ended_solved(run: RunRecord) -> bool:
+    """Whether a run ended before its budget was used, because the task was solved."""
+    is_early = run.progress.timesteps < run.total_timesteps
+    return run.status is RunStatus.COMPLETED and run.progress.solved_at is not None and is_early
 
 
 def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | None:
@@ -75,14 +99,13 @@ def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | N
     if not found:
         return None
     scores = np.array(found, dtype=np.float64)
-    low, high = bootstrap_interval(interquartile_mean, scores)
     return GroupStatistics(
         seeds=len(scores),
         mean=float(scores.mean()),
         std=float(scores.std(ddof=1)) if len(scores) > 1 else None,
         median=float(np.median(scores)),
         iqm=float(interquartile_mean(scores)),
-        ci95=(low, high),
+        ci95=iqm_interval(scores),
         best=float(scores.max()),
         worst=float(scores.min()),
     )
@@ -94,16 +117,17 @@ def group_name(members: Sequence[RunRecord]) -> str:
 
 
 @lru_cache(maxsize=512)
-def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, float, float]:
-    """Return the interquartile mean of some runs' scores and its 95 % interval."""
+def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, tuple[float, float] | None]:
+    """Return the interquartile mean of some runs' scores and its 95 % interval, if there is one."""
     found = np.array(scores, dtype=np.float64)
-    low, high = bootstrap_interval(interquartile_mean, found)
-    return float(interquartile_mean(found)), low, high
+    return float(interquartile_mean(found)), iqm_interval(found)
 
 
-def _steps_and_values(history: Sequence[JsonObject]) -> tuple[Array, Array] | None:
+def _rounded(value: float) -> float | None:
+    return None if isnan(value) else round(value, 4)
+
+
+def _steps_and_values(history: Sequence[JsonObject]) -> tuple[Array, Array]:
     found = [line for line in history if line.get("mean_reward") is not None]
-    if not found:
-        return None
     steps = np.array([line["timesteps"] for line in found], dtype=np.float64)
     return steps, np.array([line["mean_reward"] for line in found], dtype=np.float64)

@@ -10,7 +10,7 @@ import msgspec
 from app.catalog.environments import EnvSpec
 from app.core import StorageThread
 from app.run_config import readable_config
-from app.runs.groups import GROUP_METRICS, GroupPoint, group_curve
+from app.runs.groups import GROUP_METRICS, GroupPoint, ends_of, group_curve
 from app.runs.state import RunFeed
 from app.runs.unchecked import UncheckedRuns
 from storage.database import events, runs
@@ -42,7 +42,8 @@ class RunReader:
 
         def read() -> Sequence[GroupPoint]:
             files = [self.folder(run).metrics for run in members]
-            return group_curve([metrics.read_columns(file, GROUP_METRICS) for file in files])
+            histories = [metrics.read_columns(file, GROUP_METRICS) for file in files]
+            return group_curve(histories, ends_of(members))
 
         async with self._reading:
             return await asyncio.to_thread(read)

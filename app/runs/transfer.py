@@ -45,6 +45,20 @@ def check_transfer(config: RunConfig, source: RunConfig) -> None:
         )
 
 
+def describe_exploration(config: RunConfig) -> str | None:
+    """Say how a run explores although it starts with a trained policy; None if it doesn't."""
+    values = config.hyperparameters
+    random_steps, rate = values.get("learning_starts"), values.get("exploration_initial_eps")
+    parts = []
+    if random_steps:
+        parts.append(f"{random_steps:,} steps of random actions (learning_starts)")
+    if rate:
+        parts.append(f"a share of {rate:g} of random actions that decays (exploration_initial_eps)")
+    if not parts:
+        return None
+    return f"Exploration begins anew, with {' and '.join(parts)}: lower this to keep to the policy."
+
+
 def _spaces(config: RunConfig) -> tuple[object, ...]:
     spec = config.environment
     observation = (spec.observation_kind, spec.observation_shape)

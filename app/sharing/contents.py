@@ -129,7 +129,13 @@ def _config(given: RunConfig, request: RunRequest) -> RunConfig:
     for change in given.changes:
         read_change(algorithm, change.values)
     engine = given.engine_used if checked.engine_used == "fast" else "sb3"
-    kept = {"engine_used": engine, "engine_reason": given.engine_reason, "changes": given.changes}
+    kept: dict[str, Any] = {
+        "engine_used": engine,
+        "engine_reason": given.engine_reason,
+        "changes": given.changes,
+        "schedule_timesteps": given.schedule_timesteps,
+        "origin": given.origin,
+    }
     return checked.model_copy(update=kept)
 
 

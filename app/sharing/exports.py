@@ -37,7 +37,10 @@ class Exports:
     def tensorboard(self, run: VisibleRun) -> Iterator[bytes]:
         """Yield a run's metrics as an event file; does blocking I/O, so call it on a thread."""
         started = (run.started_at or run.created_at).timestamp()
-        yield from event_records(_lines(self._folder.run(run.id).metrics), started=started)
+        lines = _lines(self._folder.run(run.id).metrics)
+        is_clipped = "clip_range" in run.config.get("hyperparameters", {})
+        tag = "train/policy_gradient_loss" if is_clipped else "train/policy_loss"
+        yield from event_records(lines, started=started, policy_loss=tag)
 
     async def onnx(self, run: VisibleRun) -> bytes:
         """Return a zip with the newest policy as ONNX and a script that plays it.

@@ -10,11 +10,14 @@ Failure = Literal["wrong_token", "no_rights", "exists", "no_network", "rate_limi
 
 
 class HubFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to upload, given by its path or by its text."""
+    """A file to upload, given by its path, its text or its content."""
 
     name: str
     path: str | None = None
+    member: str | None = None
+    """The file in the zip at `path` to upload, instead of the whole zip."""
     text: str | None = None
+    content: bytes | None = None
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -188,7 +189,13 @@ def _addition(file: HubFile | tuple[str, bytes]) -> CommitOperationAdd:
         return CommitOperationAdd(path_in_repo=file[0], path_or_fileobj=file[1])
     if file.text is not None:
         return CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.text.encode())
+    if file.content is not None:
+        return CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.content)
     assert file.path is not None
+    if file.member is not None:
+        with zipfile.ZipFile(file.path) as archive:
+            content = archive.read(file.member)
+        return CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=content)
     return CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=file.path)
 
 

@@ -47,7 +47,7 @@ if __name__ == "__main__":
 '''
 
 
-_REGISTER = """
+REGISTER = """
 _classes = [
     one
     for one in vars(environment).values()
@@ -71,7 +71,7 @@ def play_script(config: RunConfig) -> str:
     is_custom = config.env_code is not None
     return _SCRIPT.format(
         imports="import environment\n" if is_custom else "",
-        register=_REGISTER if is_custom else "",
+        register=REGISTER if is_custom else "",
         env_id=config.env_id,
         needs=", and environment.py in the same folder" if is_custom else " alone",
         env_text=json.dumps(config.env_id),

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,18 +13,29 @@ from pathlib import Path
 import msgspec
 
 from app.core import InputError, Tasks, shorten
-from app.evaluation import Evaluation, Evaluations, EvaluationStatus
-from app.runs import RunService
+from app.evaluation import Evaluation, Evaluations
+from app.protocol import ENVIRONMENT_FILE, commands
+from app.run_config import config_of
+from app.runs import RunService, check_code, read_policy
 from app.sharing import hub
 from app.sharing.hub_messages import Curve, Done, HubFile, Moved, Push
 from app.sharing.model_card import CURVE, NORMALIZATION, VIDEO, CardFacts, model_file, write_card
+from app.sharing.published_version import (
+    parse_version,
+    publishable_versions,
+    published_version,
+)
+from app.sharing.versions import Version
+from app.workers import JobError, WorkerPool
 from storage import RunNotFoundError, WrongStateError
-from storage.files import LabFolder, RunFolder
+from storage.files import EvaluationFiles, LabFolder, RunFolder
 from storage.metrics import metrics
 from storage.records import ChangeableRun, EventLevel, RunRecord, VisibleRun
 
 _MAX_CONCURRENT = 2
 _CURVE_POINTS = 400
+_WITHIN_S = 120.0
+_LARGEST_NORMALIZATION = 16 << 20
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?"
 _REPO_ID = re.compile(rf"(?:{_PART}/)?{_PART}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]{1,500}", re.ASCII)
@@ -51,6 +63,8 @@ class Publication:
 
     repo_id: str
     private: bool
+    checkpoint: int | str | None = None
+    """`best`, or the step of a checkpoint; None: the final model."""
     status: PublicationStatus = PublicationStatus.QUEUED
     progress: float = 0.0
     step: str | None = None
@@ -71,8 +85,11 @@ class PublishRequest:
     update: bool = False
     """Whether an existing repository may be updated."""
     message: str | None = None
+    checkpoint: int | str | None = None
+    """`best`, or the step of a pinned checkpoint; None means the final model."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "checkpoint", parse_version(self.checkpoint))
         is_invalid = "--" in self.repo_id or ".." in self.repo_id
         if is_invalid or _REPO_ID.fullmatch(self.repo_id) is None:
             raise InputError(
@@ -89,6 +106,8 @@ class Upload:
     card: str
     files: tuple[HubFile, ...]
     curve: Curve | None
+    lacks_normalization: bool = False
+    """Whether a worker has to write the normalization, which only the policy file contains."""
 
     def sizes(self) -> dict[str, int | None]:
         """Return all file names with sizes; None for a file that is created during the upload."""
@@ -97,8 +116,16 @@ class Upload:
             if file.text is not None:
                 found[file.name] = len(file.text.encode())
             elif file.path is not None:
-                found[file.name] = Path(file.path).stat().st_size
-        return found | ({CURVE: None} if self.curve else {})
+                found[file.name] = _size(Path(file.path), file.member)
+        made = {CURVE: self.curve is not None, NORMALIZATION: self.lacks_normalization}
+        return found | {name: None for name, is_made in made.items() if is_made}
+
+
+def _size(path: Path, member: str | None) -> int:
+    if member is None:
+        return path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        return archive.getinfo(member).file_size
 
 
 def check_token(token: str | None) -> str:
@@ -125,6 +152,7 @@ class Publishing:
         folder: LabFolder,
         runs: RunService,
         evaluations: Evaluations,
+        pool: WorkerPool,
         *,
         on_change: Callable[[str], None],
     ) -> None:
@@ -133,6 +161,7 @@ class Publishing:
         self._folder = folder
         self._runs = runs.unchecked
         self._evaluations = evaluations
+        self._pool = pool
         self._known: dict[str, Publication] = {}
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT)
         self._tasks = Tasks()
@@ -152,6 +181,12 @@ class Publishing:
         upload = await self._pack(run, request)
         return upload, await asyncio.to_thread(upload.sizes)
 
+    async def versions(self, run: VisibleRun) -> Sequence[Version]:
+        """Return the versions that can be published, newest first."""
+        evaluations = await self._evaluations.list(run)
+        folder = self._folder.run(run.id)
+        return await asyncio.to_thread(publishable_versions, run, folder, evaluations)
+
     async def start(
         self, run: ChangeableRun, request: PublishRequest, token: str | None
     ) -> Publication:
@@ -165,11 +200,14 @@ class Publishing:
         if (known := self._known.get(run.id)) is not None and not known.status.is_over:
             raise WrongStateError(run.id, run.status, "be published: it is being published already")
         begun = Publication(
-            repo_id=request.repo_id, private=request.private, started_at=datetime.now(UTC)
+            repo_id=request.repo_id,
+            private=request.private,
+            checkpoint=request.checkpoint,
+            started_at=datetime.now(UTC),
         )
         self._known[run.id] = begun
         try:
-            upload = await self._pack(run, request)
+            upload = await self._complete(run, request, await self._pack(run, request))
             await self._change(run.id, begun)
         except BaseException:
             del self._known[run.id]
@@ -239,6 +277,29 @@ class Publishing:
         await asyncio.to_thread(self._folder.run(run_id).save_publication, content)
         self._on_change(run_id)
 
+    async def _complete(self, run: RunRecord, request: PublishRequest, upload: Upload) -> Upload:
+        """Add the normalization of a checkpoint, which only a worker may read."""
+        if not upload.lacks_normalization:
+            return upload
+        await check_code(self._runs, run)
+        folder = self._folder.run(run.id)
+        policy = await asyncio.to_thread(
+            read_policy, folder, request.checkpoint, field="checkpoint"
+        )
+        assert policy is not None
+        try:
+            async with self._pool.job(
+                commands.SaveNormalization(setup=config_of(run).setup()),
+                file=("policy.pt", policy.weights),
+                slot=self._pool.side_slots.priority_slot(),
+                within_s=_WITHIN_S,
+            ) as job:
+                content = await job.file("vecnormalize.pkl", at_most=_LARGEST_NORMALIZATION)
+        except JobError as error:
+            text = f"The normalization of this checkpoint could not be written: {error}."
+            raise InputError(text, field="checkpoint") from error
+        return replace(upload, files=(*upload.files, HubFile(name=NORMALIZATION, content=content)))
+
     async def _pack(self, run: RunRecord, request: PublishRequest) -> Upload:
         if run.status.is_active:
             raise WrongStateError(run.id, run.status, "be published while it trains. Stop it first")
@@ -260,42 +321,46 @@ def _failed(known: Publication, code: str, message: str) -> Publication:
 def _pack(
     run: RunRecord, folder: RunFolder, request: PublishRequest, evaluations: Sequence[Evaluation]
 ) -> Upload:
-    files = folder.artifacts()
-    if "model.zip" not in files:
-        raise WrongStateError(run.id, run.status, "be published: it has no model yet")
+    chosen = published_version(run, folder, request.checkpoint, evaluations)
+    config = config_of(run)
     name = model_file(run)
-    found = [HubFile(name=name, path=str(folder.model))]
+    found = [HubFile(name=name, path=str(chosen.model), member=chosen.member)]
     found.append(HubFile(name="config.json", path=str(folder.config)))
-    if has_normalization := "vecnormalize.pkl" in files:
-        found.append(HubFile(name=NORMALIZATION, path=str(files["vecnormalize.pkl"].path)))
+    if chosen.normalization is not None:
+        found.append(HubFile(name=NORMALIZATION, path=str(chosen.normalization)))
     if has_reward := folder.reward.is_file():
         found.append(HubFile(name="reward.py", path=str(folder.reward)))
-    video = folder.newest_video()
-    if video is not None:
+    if config.env_code is not None:
+        found.append(HubFile(name=ENVIRONMENT_FILE, text=config.env_code))
+    if chosen.videos:
+        video = EvaluationFiles(folder.evaluations_path).video(chosen.videos[0])
         found.append(HubFile(name=VIDEO, path=str(video)))
-    done = (one for one in evaluations if one.status is EvaluationStatus.COMPLETED)
-    evaluation = next((one for one in done if one.kind == "evaluation"), None)
-    if evaluation is not None:
+    if (evaluation := chosen.evaluation) is not None:
         results = msgspec.json.format(msgspec.json.encode(_results(evaluation)), indent=2).decode()
         found.append(HubFile(name="results.json", text=results))
     curve = _curve(folder)
     facts = CardFacts(
         run=run,
+        config=config,
+        published=chosen,
         repo_id=request.repo_id,
         model_name=name,
-        evaluation=evaluation,
-        has_normalization=has_normalization,
-        has_video=video is not None,
         has_curve=curve is not None,
         has_reward=has_reward,
     )
-    return Upload(write_card(facts), tuple(found), curve)
+    lacks = config.wrappers.normalizes and chosen.normalization is None
+    return Upload(write_card(facts), tuple(found), curve, lacks_normalization=lacks)
 
 
 def _results(evaluation: Evaluation) -> dict[str, object]:
-    names = ("episodes", "mean_return", "std_return", "median_return", "ci95", "min", "max")
-    more = ("mean_length", "terminations", "returns", "lengths", "seeds", "deterministic")
-    return {name: getattr(evaluation, name) for name in (*names, *more)}
+    names = ("checkpoint", "timesteps", "episodes", "mean_return", "std_return", "median_return")
+    more = ("ci95", "min", "max", "mean_length", "terminations", "returns", "lengths", "seeds")
+    found = {name: getattr(evaluation, name) for name in (*names, *more)}
+    return found | {
+        "seed_family": evaluation.seed_family,
+        "deterministic": evaluation.deterministic,
+        "left_out": evaluation.left_out,
+    }
 
 
 def _curve(folder: RunFolder) -> Curve | None:

@@ -12,10 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from app.accounts import HubNotReachedError
+from app.catalog.algorithms import get_algorithm
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
 from app.protocol import commands, messages
-from app.run_config import RunConfig, RunRequest
+from app.run_config import (
+    MAX_N_ENVS,
+    MAX_SEED,
+    MAX_TIMESTEPS,
+    Origin,
+    RunConfig,
+    RunRequest,
+)
 from app.runs import RunService
 from app.sharing import hub
 from app.sharing.hub_messages import Failed, Pull, Pulled
@@ -28,6 +36,8 @@ from storage.records import Allowance, RunRecord, RunStatus
 
 _WITHIN_S = 120.0
 _LARGEST = 256 << 20
+_OF_THE_POLICY = ("n_critics", "n_quantiles")
+"""Hyperparameters without which the weights don't fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +120,7 @@ class Pulls:
             "timesteps": config.total_timesteps,
         }
         run = await self._storage(_add_run, self._folder, incoming, policy, values)
-        message = f"Pulled from {hub.endpoint()}/{request.repo_id}: {found.filename}."
-        return await self._runs.announce_import(run, message)
+        return await self._runs.announce_import(run, _announcement(config))
 
     async def _config(
         self, request: PullRequest, found: Pulled, model: bytes, *, is_normalized: bool
@@ -124,19 +133,11 @@ class Pulls:
         async with self._opened(commands.Examine(), model) as job:
             examined = await job.answer(messages.Examined)
         await self._environments.find(env_id, {})
-        run_request = RunRequest(
-            env_id=env_id,
-            algorithm=examined.algorithm,
-            hyperparameters={
-                "net_arch": examined.net_arch,
-                "activation_fn": examined.activation_fn,
-                **examined.more,
-            },
-            total_timesteps=max(1, examined.timesteps),
-            wrappers={"normalize_observation": True} if is_normalized else {},
-            seed=0,
-        )
-        return RunConfig.from_request(run_request)
+        wrappers = {"normalize_observation": True} if is_normalized else {}
+        config, unknown = _adopt(env_id, examined, wrappers)
+        source = f"{hub.endpoint()}/{request.repo_id}"
+        origin = Origin(source=source[:500], file=found.filename[:500], unknown=unknown)
+        return config.model_copy(update={"origin": origin})
 
     @asynccontextmanager
     async def _opened(
@@ -158,9 +159,56 @@ class Pulls:
             raise InputError(text, field="repo_id") from error
 
 
+def _adopt(
+    env_id: str, examined: messages.Examined, wrappers: Mapping[str, Any]
+) -> tuple[RunConfig, tuple[str, ...]]:
+    """Return a config with the values of a file, and the names of those that it can't have.
+
+    Raises:
+        InputError: if the lab can't build the network, or play the environment with it.
+    """
+    known = {one.name for one in get_algorithm(examined.algorithm).hyperparameters}
+    own = {name: value for name, value in examined.hyperparameters.items() if name in known}
+    network = {"net_arch": examined.net_arch, "activation_fn": examined.activation_fn}
+    unknown = known & set(examined.unknown)
+    n_envs = examined.n_envs if examined.n_envs in range(1, MAX_N_ENVS + 1) else None
+    seed = examined.seed if examined.seed in range(MAX_SEED + 1) else None
+    unknown |= {name for name, one in (("n_envs", n_envs), ("seed", seed)) if one is None}
+    while True:
+        request = RunRequest(
+            env_id=env_id,
+            algorithm=examined.algorithm,
+            hyperparameters={**own, **network},
+            total_timesteps=min(max(1, examined.timesteps), MAX_TIMESTEPS),
+            wrappers=dict(wrappers),
+            n_envs=n_envs,
+            seed=seed or 0,
+        )
+        try:
+            return RunConfig.from_request(request), tuple(sorted(unknown))
+        except InputError as error:
+            name = (error.field or "").removeprefix("hyperparameters.")
+            if name not in own or name in _OF_THE_POLICY:
+                raise
+            # The lab can't have this value, so it has its own default there, and says so.
+            del own[name]
+            unknown.add(name)
+
+
 def _check_fits(size: int, max_bytes: int | None) -> None:
     if max_bytes is not None and size > max_bytes:
         raise too_large("The model", size, max_bytes)
+
+
+def _announcement(config: RunConfig) -> str:
+    assert config.origin is not None
+    message = f"Pulled from {config.origin.source}: {config.origin.file}."
+    if config.origin.unknown:
+        message += (
+            " Its hyperparameters are those of the file, but it doesn't tell these, or the lab "
+            f"can't have their values, so they show defaults: {', '.join(config.origin.unknown)}."
+        )
+    return message
 
 
 def _content(path: Path) -> bytes:

@@ -37,7 +37,7 @@ class Sharing:
         """Emits the id of a run whose versions or publication changed."""
         self.pulls = Pulls(folder, storage, environments, runs, pool)
         self.exports = Exports(folder, runs, pool)
-        self.publishing = Publishing(folder, runs, evaluations, on_change=self.changed.emit)
+        self.publishing = Publishing(folder, runs, evaluations, pool, on_change=self.changed.emit)
         self._evaluations = evaluations
         self._folder = folder
         self._storage = storage

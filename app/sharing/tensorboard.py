@@ -1,4 +1,8 @@
-"""Write a run's metrics as a TensorBoard event file, without TensorBoard."""
+"""Write a run's metrics as a TensorBoard event file, without TensorBoard.
+
+The tags are those of Stable-Baselines3's logger where it has one, so that curves of both overlay;
+a metric that only the lab has keeps its name.
+"""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -8,22 +12,67 @@ from app.protocol import protobuf as pb
 from storage.records import JsonObject, unfold
 
 _FILE_VERSION = "brain.Event:2"
-_NO_SCALARS = frozenset({"n", "timesteps", "vec_steps", "updates", "episode"})
+_NO_SCALARS = frozenset({"n", "timesteps", "vec_steps", "updates", "episode", "eval_timesteps"})
+_EVALUATION = "eval_"
+_TAGS = {
+    "mean_reward": "rollout/ep_rew_mean",
+    "mean_length": "rollout/ep_len_mean",
+    "exploration_rate": "rollout/exploration_rate",
+    "return_std": "rollout/return_std",
+    "eval_reward": "eval/mean_reward",
+    "eval_length": "eval/mean_ep_length",
+    "fps": "time/fps",
+    "kl_divergence": "train/kl_divergence_loss",
+    **{
+        name: f"train/{name}"
+        for name in (
+            "actor_loss",
+            "approx_kl",
+            "clip_fraction",
+            "clip_range",
+            "critic_loss",
+            "delta_std",
+            "ent_coef",
+            "ent_coef_loss",
+            "entropy_loss",
+            "explained_variance",
+            "learning_rate",
+            "loss",
+            "policy_objective",
+            "std",
+            "step_size",
+            "value_loss",
+        )
+    },
+}
 _LARGEST_FLOAT = 3.4e38
 _POLYNOMIAL = 0x82F63B78
 _MASK_DELTA = 0xA282EAD8
 _ALL = 0xFFFFFFFF
 
 
-def event_records(lines: Iterable[JsonObject], *, started: float) -> Iterator[bytes]:
-    """Yield the records of an event file: one per line of metrics, with its timesteps as step."""
+def event_records(
+    lines: Iterable[JsonObject], *, started: float, policy_loss: str
+) -> Iterator[bytes]:
+    """Yield the records of an event file.
+
+    The step of a value is the line's number of timesteps; that of an evaluation is the step of the
+    policy that was evaluated, which the result reaches later. `policy_loss` is the tag under which
+    SB3 logs the loss of the run's policy.
+    """
     yield _record(pb.double(1, started) + pb.text(3, _FILE_VERSION))
     for line in lines:
-        values = b"".join(_value(name, number) for name, number in _scalars(line))
-        if values:
-            when = _seconds(line.get("t"), started)
-            step = pb.whole(2, int(line.get("timesteps") or 0))
-            yield _record(pb.double(1, when) + step + pb.text(5, values))
+        when = _seconds(line.get("t"), started)
+        now = int(line.get("timesteps") or 0)
+        evaluated = line.get("eval_timesteps")
+        values: dict[int, list[bytes]] = {}
+        for name, number in _scalars(line):
+            is_measured_later = name.startswith(_EVALUATION)
+            step = now if evaluated is None or not is_measured_later else int(evaluated)
+            tag = policy_loss if name == "policy_loss" else _TAGS.get(name, name)
+            values.setdefault(step, []).append(_value(tag, number))
+        for step, found in values.items():
+            yield _record(pb.double(1, when) + pb.whole(2, step) + pb.text(5, b"".join(found)))
 
 
 def _scalars(line: JsonObject) -> Iterator[tuple[str, float]]:

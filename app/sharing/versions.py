@@ -56,7 +56,7 @@ def versions_of(
     files = folder.artifacts()
     config = readable_config(run)
     is_evaluated = config is not None and config.evaluate_every is not None
-    scores = dict(_periodic_scores(folder.metrics)) if is_evaluated else {}
+    scores = dict(periodic_evaluations(folder.metrics)) if is_evaluated else {}
     scores |= _evaluation_scores(evaluations)
     found = [_checkpoint(file, files, scores) for file in reversed(folder.checkpoints)]
     found = [_of_file("best", folder, files, scores, None), *found]
@@ -77,6 +77,17 @@ def pin_version(folder: RunFolder, name: str, *, on: bool) -> None:
             folder.pin_checkpoint(file, on=on)
             return
     raise VersionNotFoundError(name)
+
+
+def periodic_evaluations(path: Path) -> Sequence[tuple[int, float]]:
+    """Return the step and the mean return of every periodic evaluation in a file of metrics."""
+    try:
+        with path.open("rb") as file:
+            lines = [raw for raw in file if _EVALUATED in raw and raw.endswith(b"\n")]
+    except FileNotFoundError:
+        return []
+    evaluated = [_LINES.decode(raw) for raw in lines]
+    return [(line.eval_timesteps, line.eval_reward) for line in evaluated]
 
 
 def checkpoint_name(file: CheckpointFile) -> str:
@@ -141,13 +152,3 @@ def _evaluation_scores(evaluations: Sequence[Evaluation]) -> dict[int, float]:
         for one in reversed(evaluations)
         if one.kind == "evaluation" and one.timesteps is not None and one.mean_return is not None
     }
-
-
-def _periodic_scores(path: Path) -> Sequence[tuple[int, float]]:
-    try:
-        with path.open("rb") as file:
-            lines = [raw for raw in file if _EVALUATED in raw and raw.endswith(b"\n")]
-    except FileNotFoundError:
-        return []
-    evaluated = [_LINES.decode(raw) for raw in lines]
-    return [(line.eval_timesteps, line.eval_reward) for line in evaluated]

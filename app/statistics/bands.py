@@ -6,12 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.statistics.estimators import CONFIDENCE, Array, interquartile_mean
-
-_RESAMPLES = 1_000
-_SEED = 0
-_COLUMNS_AT_ONCE = 32
-"""Limits the memory of a thousand resamples of fifty runs to some megabytes."""
+from app.statistics.estimators import Array, interquartile_mean
+from app.statistics.intervals import iqm_half_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,51 +17,46 @@ class Band:
     grid: Array
     middle: Array
     low: Array
+    """NaN where there is no interval, like `high`."""
     high: Array
     seeds: Sequence[int]
-    """How many runs had reached each point."""
+    """How many runs have a value at each point."""
 
 
-def band(curves: Sequence[tuple[Array, Array]], grid: Array) -> Band:
+def band(
+    curves: Sequence[tuple[Array, Array]], grid: Array, *, ends: Sequence[float] | None = None
+) -> Band:
     """Return the aggregate of curves on a grid.
 
-    Each curve counts with its previous value, up to its last point; the bootstrap resamples whole
-    runs, not points, as rliable's stratified bootstrap does. Points that no run has reached are
-    left out.
+    Each curve counts with its previous value, up to its end or else its last point. Grid points
+    at which no curve has a value are omitted.
     """
-    values = np.array([forward_fill(xs, ys, grid) for xs, ys in curves])
-    reached_by = ~np.isnan(values)
-    reached = reached_by.any(axis=0)
-    grid, values, reached_by = grid[reached], values[:, reached], reached_by[:, reached]
-    middle, low, high = (np.empty(len(grid)) for _ in range(3))
-    for first, last in _blocks(reached_by):
-        present = values[reached_by[:, first], first:last]
-        middle[first:last] = interquartile_mean(present.T)
-        low[first:last], high[first:last] = _interval(present)
-    return Band(grid, middle, low, high, reached_by.sum(axis=0).tolist())
+    ends = [xs[-1] if len(xs) else 0.0 for xs, _ in curves] if ends is None else ends
+    values = np.array(
+        [forward_fill(xs, ys, grid, end) for (xs, ys), end in zip(curves, ends, strict=True)]
+    )
+    has_value = ~np.isnan(values)
+    is_kept = has_value.any(axis=0)
+    grid, values, has_value = grid[is_kept], values[:, is_kept], has_value[:, is_kept]
+    middle, half = np.empty(len(grid)), np.full(len(grid), np.nan)
+    for first, last in _blocks(has_value):
+        present = values[has_value[:, first], first:last].T
+        middle[first:last] = interquartile_mean(present)
+        if (widths := iqm_half_width(present)) is not None:
+            half[first:last] = np.where(widths > 0, widths, np.nan)
+    return Band(grid, middle, middle - half, middle + half, has_value.sum(axis=0).tolist())
 
 
-def forward_fill(xs: Array, ys: Array, grid: Array) -> Array:
-    """Return the previous value at each point of a grid; NaN outside the curve."""
+def forward_fill(xs: Array, ys: Array, grid: Array, end: float) -> Array:
+    """Return the previous value at each point of a grid; NaN before the curve and after `end`."""
     if not len(xs):
         return np.full(len(grid), np.nan)
     at = np.searchsorted(xs, grid, side="right") - 1
-    known = (at >= 0) & (grid <= xs[-1])
+    known = (at >= 0) & (grid <= max(end, xs[-1]))
     return np.where(known, ys[np.maximum(at, 0)], np.nan)
 
 
-def _blocks(reached_by: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> list[tuple[int, int]]:
-    """Return blocks of the grid, each reached by the same runs and narrow enough to resample."""
-    width = reached_by.shape[1]
-    changes = np.flatnonzero((reached_by[:, 1:] != reached_by[:, :-1]).any(axis=0)) + 1
-    edges = sorted({0, *range(0, width, _COLUMNS_AT_ONCE), *changes.tolist(), width})
-    return list(pairwise(edges))
-
-
-def _interval(values: Array) -> tuple[Array, Array]:
-    count = len(values)
-    chosen = np.random.default_rng(_SEED).integers(count, size=(_RESAMPLES, count))
-    means = interquartile_mean(np.moveaxis(values[chosen], 1, -1))
-    rest = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(means, [rest, 100 - rest], axis=0)
-    return low, high
+def _blocks(has_value: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> list[tuple[int, int]]:
+    """Return blocks of the grid in which the same curves have values."""
+    changes = np.flatnonzero((has_value[:, 1:] != has_value[:, :-1]).any(axis=0)) + 1
+    return list(pairwise(sorted({0, *changes.tolist(), has_value.shape[1]})))

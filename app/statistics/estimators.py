@@ -1,6 +1,6 @@
-"""Statistics of few scores: interquartile mean, bootstrap intervals, tests of a difference.
+"""Statistics of few scores: interquartile mean, effect size, tests of a difference.
 
-The formulas are those of rliable (Agarwal et al. 2021), so that results compare with papers.
+The estimates are those of rliable (Agarwal et al. 2021), so that results compare with papers.
 """
 
 from collections.abc import Callable
@@ -35,14 +35,12 @@ def interquartile_mean(samples: Array) -> Array:
     return means
 
 
-def mean(samples: Array) -> Array:
-    """Return the mean along the last axis."""
-    means: Array = samples.mean(axis=-1)
-    return means
-
-
 def bootstrap_interval(statistic: Statistic, *strata: Array) -> tuple[float, float]:
-    """Return the 95 % percentile interval; each stratum is resampled separately."""
+    """Return rliable's interval, by a percentile bootstrap that resamples strata separately.
+
+    For results that are compared with rliable's only: of few scores it is too narrow; 95 % are
+    76 % for the interquartile mean of three, and 90 % of five. Elsewhere use `intervals`.
+    """
     draw = np.random.default_rng(_SEED)
     drawn = [scores[draw.integers(len(scores), size=(RESAMPLES, len(scores)))] for scores in strata]
     low, high = np.percentile(statistic(*drawn), _EDGES)
@@ -77,8 +75,8 @@ def effect_size(ours: Array, theirs: Array) -> float | None:
 def permutation_p_value(ours: Array, theirs: Array) -> float:
     """Return the two-sided p-value of the rank-sum permutation test; ties share their rank.
 
-    The bootstrap does not work with three seeds each: where all of ours are above all of theirs,
-    its interval has no width, although one in ten such pairs looks like that by chance.
+    With three seeds each it is never significant: all of ours are above all of theirs, or the
+    reverse, in one of ten cases by chance.
     """
     ranks = _ranks(np.concatenate([ours, theirs]))
     observed = ranks[: len(ours)].sum()

@@ -42,6 +42,9 @@ _JOBS: dict[type[commands.Command], _Job] = {
         "models.hub_policy", "convert_model", ("channel", "file"), needs_torch=True
     ),
     commands.Export: _Job("export.onnx_export", "export", ("channel", "file"), needs_torch=True),
+    commands.SaveNormalization: _Job(
+        "export.normalization", "save", ("channel", "file"), needs_torch=True
+    ),
     commands.JoinClips: _Job("evaluation.evolution_video", "join_clips", ("channel", "file")),
     commands.Shrink: _Job("checks.avatar", "shrink", ("channel", "file")),
     commands.CheckReward: _Job("checks.check_reward", "check_reward", ("channel", "file")),

@@ -1,17 +1,15 @@
 """How well does the doctor diagnose? Trainings with a known problem, in a running lab.
 
-`BENCH_CASES=text` runs only cases whose name or set contains the text; `BENCH_KEEP=folder` stores
-runs, insights and metrics, one JSON file per case.
+Each case is trained once; its metrics stay in `benchmarks/doctor/trained/`, or in the folder
+`BENCH_TRAINED`, and are examined again each time. `BENCH_CASES=text` takes only cases whose name or
+set contains the text.
 """
 
-import json
 import os
-from pathlib import Path
-from typing import Any
 
-from benchmarks.doctor.cases import FIRST_TRY, SECOND_TRY, THIRD_TRY, TUNED, Case
+from benchmarks.doctor.cases import FIRST_TRY, FOURTH_TRY, SECOND_TRY, THIRD_TRY, TUNED, Case
 from benchmarks.doctor.scoring import Result, score
-from benchmarks.lab import MeasuredLab, measured_lab, progress
+from benchmarks.doctor.trainings import stored_training, train_missing
 
 _WARNINGS = ("warning", "error")
 _SETS = {
@@ -19,11 +17,12 @@ _SETS = {
     "first try": FIRST_TRY,
     "second try": SECOND_TRY,
     "third try": THIRD_TRY,
+    "fourth try": FOURTH_TRY,
 }
 
 
 def run() -> None:
-    """Train every case, and print the warnings, recall and precision."""
+    """Train every case that is not trained yet, and print the warnings, recall and precision."""
     text = os.environ.get("BENCH_CASES", "")
     chosen = [
         (name, case)
@@ -31,45 +30,20 @@ def run() -> None:
         for case in cases
         if text in f"{name}: {case.name}"
     ]
-    with measured_lab(wait_until_settled=False, RL_LAB_WORKERS="2") as lab:
-        started = [(name, case, _start(lab, case)) for name, case in chosen]
-        results: dict[str, list[Result]] = {name: [] for name in _SETS}
-        for number, (name, case, run_ids) in enumerate(started, start=1):
-            results[name].append(_finish(lab, name, case, run_ids))
-            progress(number, len(started), case.name)
+    train_missing(chosen)
+    results: dict[str, list[Result]] = {name: [] for name in _SETS}
+    for name, case in chosen:
+        results[name].append(_judge(name, case))
     for name, found in results.items():
         _print(name, found)
 
 
-def _start(lab: MeasuredLab, case: Case) -> list[str]:
-    if "seeds" not in case.request:
-        return [lab.start(**case.request)]
-    request = {name: value for name, value in case.request.items() if name != "seed"}
-    answer = lab.api.post("/runs", json={**request, "start": True})
-    answer.raise_for_status()
-    return [run["id"] for run in answer.json()["runs"]]
-
-
-def _finish(lab: MeasuredLab, name: str, case: Case, run_ids: list[str]) -> Result:
-    """Wait for a case; of a seed group use the last run's insights, which cover the whole group."""
-    runs = [lab.wait(run_id) for run_id in run_ids]
-    insights = lab.api.get(f"/runs/{run_ids[-1]}/insights").json()["items"]
-    _store(lab, name, case, runs, insights)
-    latest: dict[str, Any] = runs[-1]["latest"] or {}
-    warned = tuple(one["code"] for one in insights if one["severity"] in _WARNINGS)
-    return Result(case, latest.get("mean_reward"), warned)
-
-
-def _store(
-    lab: MeasuredLab, name: str, case: Case, runs: list[dict[str, Any]], insights: list[Any]
-) -> None:
-    if not (folder := os.environ.get("BENCH_KEEP")):
-        return
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    lines = lab.api.get(f"/runs/{runs[-1]['id']}/metrics").json()["items"]
-    content = {"set": name, "case": case.name, "runs": runs, "insights": insights, "lines": lines}
-    file = f"{name}-{case.name}-{case.request['algorithm']}".replace(" ", "_").replace(",", "")
-    (Path(folder) / f"{file}.json").write_text(json.dumps(content))
+def _judge(name: str, case: Case) -> Result:
+    """Examine a case; of a seed group the last run, whose insights cover the whole group."""
+    training = stored_training(name, case)
+    assert training is not None
+    warned = [one.code for one in training.insights() if one.severity in _WARNINGS]
+    return Result(case, training.score, tuple(warned))
 
 
 def _print(name: str, results: list[Result]) -> None:

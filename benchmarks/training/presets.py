@@ -1,8 +1,10 @@
 """Measure the scores of presets: train each with several seeds, then evaluate 100 episodes.
 
-`make presets` measures those without a result; `make presets only="CartPole-v1 PPO fast"` one.
-Scores are those of the policy at the end of training, greedy and on unseen seeds. Seconds are
-CPU time of the training process, which other load on the machine hardly affects.
+`make presets` measures the lab's own without a result, cheap ones first, and continues where it
+was stopped; `make presets only="CartPole-v1 PPO fast"` measures one, also of RL Zoo (`rl_zoo`)
+or SB3 (`sb3_defaults`). Scores are those of the policy at the end of training, greedy and on
+seeds that nothing else uses. Seconds are CPU time of the training process, which other load on
+the machine hardly affects.
 """
 
 import argparse
@@ -13,22 +15,30 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.catalog.algorithms.catalogue import get_algorithm
 from app.catalog.environments.catalogue import get_environment
-from app.catalog.presets.catalogue import MEASURED, TUNED, presets_for
-from app.catalog.presets.spec import PresetName
+from app.catalog.presets.catalogue import MEASURED, MIN_SEEDS, TUNED, presets_for
+from app.catalog.presets.rl_zoo_scores import published
+from app.catalog.presets.spec import Preset, PresetName, write_score
 from app.protocol.messages import AGENT
+from app.protocol.seeds import SeedFamily
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
 from benchmarks.lab import one_thread_each
 
+if TYPE_CHECKING:
+    from app.worker.evaluation.player import Player
+
 EPISODES = 100
-UNSEEN = 1_000_000
-"""The first seed of the evaluation, far from those of training."""
+FINAL_SEEDS = SeedFamily.FINAL.first_seed
+"""The first seed of the evaluation."""
+_MAX_LENGTH = 20_000
+"""An episode that is longer never ends: some environments have no time limit."""
 PAGE = Path(__file__).parents[2] / "docs" / "presets.md"
-_TABLE = """| environment | algorithm | preset | steps | score of each seed | mean | time |
-|---|---|---|---|---|---|---|
+_TABLE = """| environment | algorithm | preset | steps | score of each seed | mean | RL Zoo | time |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -62,14 +72,11 @@ def measure(key: str, seed: int) -> dict[str, float]:
     from stable_baselines3.common.vec_env import VecNormalize
 
     from app.worker.envs.vectorized.pipeline import make_evaluation_envs, make_training_envs
-    from app.worker.evaluation.evaluate import play_episodes
     from app.worker.evaluation.player import Player, Policy
     from app.worker.models.models import build_model, load_weights, save_weights
 
     torch.set_num_threads(1)
-    env_id, algorithm, name = key.split()
-    request = RunRequest(env_id=env_id, algorithm=algorithm, preset=PresetName(name), seed=seed)
-    config = RunConfig.from_request(request)
+    config = RunConfig.from_request(_request(key, seed))
     setup = config.setup()
     began, began_cpu = time.perf_counter(), time.process_time()
     envs = make_training_envs(setup, config.n_envs)
@@ -81,53 +88,95 @@ def measure(key: str, seed: int) -> dict[str, float]:
     assert not isinstance(evaluation_envs, VecNormalize) or not evaluation_envs.training
     load_weights(model, evaluation_envs, save_weights(model, envs))
     player = Player(evaluation_envs, {AGENT: Policy(model, deterministic=True)})
-    result = play_episodes(player, EPISODES, seed=UNSEEN)
+    returns = _play(player)
     return {
         "seed": seed,
-        "score": round(sum(result.returns) / EPISODES, 2),
-        "lowest": round(min(result.returns), 2),
+        "score": round(sum(returns) / EPISODES, 2),
+        "lowest": round(min(returns), 2),
         "steps": model.num_timesteps,
         "seconds": round(seconds, 1),
         "wall_seconds": round(wall, 1),
     }
 
 
+def _request(key: str, seed: int) -> RunRequest:
+    """Return the request with all values of a preset, which may not be offered yet."""
+    env_id, algorithm, name = key.split()
+    preset = _presets(env_id, algorithm)[PresetName(name)]
+    return RunRequest(
+        env_id=env_id,
+        algorithm=algorithm,
+        seed=seed,
+        total_timesteps=preset.total_timesteps,
+        n_envs=preset.n_envs,
+        hyperparameters=dict(preset.hyperparameters),
+        wrappers=dict(preset.wrappers),
+    )
+
+
+def _play(player: "Player") -> list[float]:
+    """Return the returns of the episodes."""
+    player.seed(FINAL_SEEDS)
+    returns = []
+    for episode in range(EPISODES):
+        for step in player.play_episode(episode + 1, seed=FINAL_SEEDS + episode):
+            if step.number > _MAX_LENGTH:
+                raise RuntimeError(f"Episode {episode + 1} does not end. Withdraw the preset.")
+            if step.is_over:
+                returns.append(step.return_)
+    return returns
+
+
+def _presets(env_id: str, algorithm: str) -> dict[PresetName, Preset]:
+    offered = presets_for(get_environment(env_id), get_algorithm(algorithm))
+    return {**offered, **TUNED.get((env_id, algorithm), {})}
+
+
 def page() -> str:
     """Return docs/presets.md with a table of the current results."""
     words = PAGE.read_text().partition(_TABLE)[0]
     results = json.loads(MEASURED.read_text())
-    rows = [_row(key, results.get(key, [])) for key in _keys()]
+    # Those of others that were measured follow.
+    keys = list(_keys())
+    keys += [key for key in results if key not in keys]
+    rows = [_row(key, results.get(key, [])) for key in keys]
     return words + _TABLE + "\n".join(rows) + "\n"
 
 
 def _row(key: str, results: list[dict[str, float]]) -> str:
     env_id, algorithm, name = key.split()
     cells = [env_id, algorithm, PresetName(name).label]
+    if 0 < len(results) < MIN_SEEDS:
+        cells[-1] += f" (not offered before {MIN_SEEDS} seeds)"
     if not results:
-        return f"| {' | '.join(cells)} | not measured yet | | | |"
+        return f"| {' | '.join(cells)} | not measured yet, not offered | | | | |"
+    target = published(env_id, algorithm)
     scores = [one["score"] for one in results]
     seconds = sorted(one["seconds"] for one in results)[len(results) // 2]
     cells += [
         f"{results[0]['steps']:,}",
-        ", ".join(f"{score:,.1f}" for score in scores),
-        f"{sum(scores) / len(scores):,.1f}",
+        ", ".join(write_score(score) for score in scores),
+        write_score(sum(scores) / len(scores)),
+        f"{target.score:,.1f} in {target.timesteps:,}" if target else "-",
         f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min",
     ]
     return f"| {' | '.join(cells)} |"
 
 
 def _keys() -> Iterator[str]:
-    for env_id, algorithm in TUNED:
-        for name in presets_for(get_environment(env_id), get_algorithm(algorithm)):
+    """Yield the lab's own presets; `_missing` adds others by their full name."""
+    for (env_id, algorithm), presets in TUNED.items():
+        for name in presets:
             yield f"{env_id} {algorithm} {name}"
 
 
 def _missing(only: str, seeds: int) -> Iterator[tuple[str, int]]:
     results = json.loads(MEASURED.read_text())
-    for key in _keys():
+    keys = [key for key in _keys() if key.startswith(only)] or [only]
+    for key in keys:
         done = {result["seed"] for result in results.get(key, ())}
         for seed in range(1, seeds + 1):
-            if key.startswith(only) and seed not in done:
+            if seed not in done:
                 yield key, seed
 
 
@@ -148,7 +197,7 @@ def _read_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="env id, algorithm and preset, or a prefix")
     parser.add_argument("--docs", action="store_true", help="only regenerate docs/presets.md")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
+    parser.add_argument("--jobs", type=int, default=1)
     return parser.parse_args()
 
 

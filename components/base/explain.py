@@ -5,7 +5,7 @@ from typing import TypeVar
 from nicegui import ui
 
 from app.catalog import explanation
-from app.catalog.algorithms import get_algorithm
+from app.catalog.algorithms import Family, get_algorithm
 from app.catalog.environments import EnvSpec
 
 Field = TypeVar("Field", bound=ui.element)
@@ -19,9 +19,9 @@ class Explained:
         self._label = ui.label().classes("lab-explained")
         self.explain_for(spec)
 
-    def explain_for(self, spec: EnvSpec | None) -> None:
-        """Explain the number for an environment."""
-        self._label.set_text(explanation(self._name, spec))
+    def explain_for(self, spec: EnvSpec | None, family: Family | None = None) -> None:
+        """Explain the number for an environment and a family of algorithms."""
+        self._label.set_text(explanation(self._name, spec, family))
 
 
 def explained(name: str, spec: EnvSpec | None = None) -> Explained:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
+from app.catalog.algorithms import Family
 from app.catalog.environments import EnvSpec
 from components.base.explain import Explained, explained
 from components.base.live_value import LiveText
@@ -45,10 +46,10 @@ class MetricCells:
             name.set_text(f"{cell.name}, eval" if is_evaluated else cell.name)
             number.set_text(format_number(latest.get(cell.metric), cell.decimals))
 
-    def explain_for(self, spec: EnvSpec) -> None:
-        """Explain the numbers for an environment."""
+    def explain_for(self, spec: EnvSpec, family: Family | None) -> None:
+        """Explain the numbers for an environment and a family of algorithms."""
         for explanation in self._explained:
-            explanation.explain_for(spec)
+            explanation.explain_for(spec, family)
 
     def _make(self, cell: _Cell) -> LiveText:
         with ui.element("div").classes("lab-cell"):

@@ -1,5 +1,6 @@
 """Compared runs: curves, tables, videos side by side."""
 
+from components.compare.across_tables import AcrossEnvironments
 from components.compare.compare_curves import CompareCurves, CurveView
 from components.compare.compare_tables import Conclusions, DifferencesTable, NumbersTable
 from components.compare.compared_runs import (
@@ -13,6 +14,7 @@ from components.compare.compared_runs import (
 from components.compare.side_by_side import SideBySide
 
 __all__ = [
+    "AcrossEnvironments",
     "Candidate",
     "ChipHandlers",
     "Chips",

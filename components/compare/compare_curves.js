@@ -142,7 +142,9 @@ export default {
     valueText(series, at) {
       const i = series.points.indexOf(at);
       if (!series.seeds?.length || i < 0) return short(at[1]);
-      return `${short(at[1])} (${short(series.low[i])} to ${short(series.high[i])}, ${series.seeds[i]} seeds)`;
+      const seeds = `${series.seeds[i]} ${series.seeds[i] === 1 ? "seed" : "seeds"}`;
+      if (series.low[i] === null) return `${short(at[1])} (${seeds})`;
+      return `${short(at[1])} (${short(series.low[i])} to ${short(series.high[i])}, ${seeds})`;
     },
     file(chart, ending) { return `compare ${chart.title}.${ending}`.toLowerCase().replace(/[^a-z0-9.]+/g, "-"); },
     table(chart) {
@@ -192,7 +194,8 @@ export default {
     goalLine() { return { type: "line", data: [] }; },
     drawnGroup(base, smooth, { points, low, high, seeds, colour, type }) {
       const all = Math.max(...seeds), xs = points.map(([x]) => x);
-      const [bottom, top] = [low, high].map((ys) => smooth(ys.map((y, i) => [xs[i], y])));
+      // Without an interval (below three seeds) the band has no width.
+      const [bottom, top] = [low, high].map((ys) => smooth(ys.map((y, i) => [xs[i], y ?? points[i][1]])));
       const middle = smooth(points);
       // The line is dotted where not all seeds have values.
       const whole = middle.map(([x, y], i) => [x, seeds[i] === all ? y : null]);

@@ -22,13 +22,14 @@ from components.compare.compared_runs import SERIES
 _NUMBER = "lab-mono is-number"
 
 
-def _swatch(colour: int) -> None:
+def swatch(colour: int) -> None:
+    """Add the mark of an entry's colour."""
     dashed = " is-dashed" if colour >= SERIES else ""
     swatch = ui.element("i").classes(f"lab-swatch is-series-{colour % SERIES + 1}{dashed}")
     swatch.props('aria-hidden="true"')
 
 
-class _CachedPart:
+class CachedPart:
     """A part of the page that is redrawn only when its content changes."""
 
     def __init__(self) -> None:
@@ -48,10 +49,10 @@ class _CachedPart:
 class NumbersTable:
     """A row per entry with its final numbers."""
 
-    _TITLES = ("Run", "Seeds", "Last evaluation", "Best", "Final", "Steps", "Time", "Solved at")
+    _TITLES = ("Run", "Seeds", "Evaluation", "Best", "Final", "Steps", "Time", "Solved at")
 
     def __init__(self) -> None:
-        self._part = _CachedPart()
+        self._part = CachedPart()
 
     def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
         """Show the numbers of these entries."""
@@ -65,29 +66,30 @@ class NumbersTable:
             for entry, one in zip(found.entries, found.numbers, strict=True):
                 with table.row():
                     with table.cell("", classes="is-name"), ui.element("div").classes("lab-keyed"):
-                        _swatch(colours[entry.key])
+                        swatch(colours[entry.key])
                         ui.label(entry.name).classes("lab-name")
                     self._cells(table, one)
 
     def _cells(self, table: Table, one: Numbers) -> None:
         texts = (
             str(one.seeds),
-            _measured(one.evaluation),
-            _measured(one.best),
-            _measured(one.final),
+            _evaluated(one),
+            measured_text(one.best),
+            measured_text(one.final),
             format_number(one.timesteps),
             format_seconds_of(one.seeds, one.elapsed_s),
             _solved(one),
         )
         for title, text in zip(self._TITLES[1:], texts, strict=True):
-            table.text(title, text, classes=_NUMBER)
+            is_long = " is-long" if title == "Evaluation" else ""
+            table.text(title, text, classes=_NUMBER + is_long)
 
 
 class DifferencesTable:
     """A row per setting that differs; nothing else."""
 
     def __init__(self) -> None:
-        self._part = _CachedPart()
+        self._part = CachedPart()
 
     def show(self, found: Comparison, colours: Mapping[str, int]) -> None:
         """Show the differing settings of these entries."""
@@ -118,7 +120,7 @@ class DifferencesTable:
                 ui.label("Setting").classes("lab-label")
             for entry in entries:
                 with ui.element("th"), ui.element("div").classes("lab-keyed"):
-                    _swatch(colours[entry.key])
+                    swatch(colours[entry.key])
                     ui.label(entry.name).classes("lab-small")
 
     @staticmethod
@@ -138,7 +140,7 @@ class Conclusions:
     """Conclusions about which entries are better than the reference."""
 
     def __init__(self) -> None:
-        self._part = _CachedPart()
+        self._part = CachedPart()
 
     def show(self, found: Comparison) -> None:
         """Show the conclusions and notes of a comparison."""
@@ -181,14 +183,20 @@ def _reward_diffs(entries: Sequence[Entry]) -> None:
                         ui.label(line).classes(kind)
 
 
-def _measured(value: Measured | None) -> str:
+def measured_text(value: Measured | None, digits: int = 1) -> str:
+    """Format a number with its interval, if there is one."""
     if value is None:
         return NOT_MEASURED
-    text = format_number(value.value, 1)
+    text = format_number(value.value, digits)
     if value.ci95 is None:
         return text
-    low, high = (format_number(edge, 1) for edge in value.ci95)
+    low, high = (format_number(edge, digits) for edge in value.ci95)
     return f"{text} ({low} to {high})"
+
+
+def _evaluated(one: Numbers) -> str:
+    kind = {"final_policy": ", final policy", "periodic": ", periodic", None: ""}
+    return measured_text(one.evaluation) + kind[one.evaluation_kind]
 
 
 def _solved(one: Numbers) -> str:

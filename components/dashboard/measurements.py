@@ -3,6 +3,7 @@
 from nicegui import ui
 
 from app.access import Access
+from app.catalog.algorithms import ALGORITHMS, Family
 from app.catalog.environments import EnvSpec
 from app.evaluation import Evaluations
 from app.runs import RunService
@@ -29,7 +30,7 @@ class Measurements:
         self._state = state
         self._feed: RunFeed | None = None
         self._truncations = 0
-        self._explained: EnvSpec | None = None
+        self._explained: tuple[EnvSpec, Family | None] | None = None
         with ui.element("section").classes("lab-panel is-metrics").props('aria-label="Metrics"'):
             self._metrics = MetricCells()
         with panel("Reward history (last 100)", place="rewards"):
@@ -61,7 +62,9 @@ class Measurements:
         self._bars.show(feed)
         self._curves.show(feed)
         self._time_machine.show(feed)
-        self._explain(spec)
+        # Another version may have had more algorithms.
+        algorithm = ALGORITHMS.get(feed.run.algorithm) if feed else None
+        self._explain(spec, algorithm.family if algorithm else None)
 
     async def follow(self, feed: RunFeed | None) -> None:
         """Load the clips and versions of another run."""
@@ -78,9 +81,9 @@ class Measurements:
         if self._feed is not None and self._feed.truncations != self._truncations:
             self.begin(self._feed)
 
-    def _explain(self, spec: EnvSpec) -> None:
-        if spec != self._explained:
-            self._explained = spec
-            self._metrics.explain_for(spec)
+    def _explain(self, spec: EnvSpec, family: Family | None) -> None:
+        if (spec, family) != self._explained:
+            self._explained = (spec, family)
+            self._metrics.explain_for(spec, family)
             for explanation in self._explanations:
-                explanation.explain_for(spec)
+                explanation.explain_for(spec, family)

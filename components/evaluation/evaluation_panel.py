@@ -6,6 +6,7 @@ from nicegui import ui
 
 from app.catalog.environments import human_normalized
 from app.evaluation import Evaluation, EvaluationStatus
+from app.protocol import SeedFamily
 from components.base import (
     NOT_MEASURED,
     EmptyState,
@@ -20,6 +21,11 @@ from components.evaluation.state import EvaluationState
 
 _SHOWN = 8
 _CELLS = ("Mean return", "Median", "Length", "Ended")
+_FAMILIES = {
+    SeedFamily.SELECTION: "on selection seeds, on which earlier versions chose the best policy",
+    SeedFamily.TEST: "on test seeds",
+    SeedFamily.FINAL: "on the final seeds",
+}
 
 
 class EvaluationPanel:
@@ -35,6 +41,8 @@ class EvaluationPanel:
         with ui.element("div").classes("lab-stack") as self._details:
             with ui.element("div").classes("lab-cells"):
                 self._numbers = {name: _cell(name) for name in _CELLS}
+                with ui.element("div") as self._success:
+                    self._success_rate = _cell("Success rate")
             self._custom = ui.element("div").classes("lab-cells")
             self._custom.props('aria-label="Metrics of the evaluation code"')
             self._conditions = ui.label().classes("lab-small lab-padded")
@@ -69,6 +77,9 @@ class EvaluationPanel:
         self._numbers["Median"].set_text(format_number(evaluation.median_return, 1))
         self._numbers["Length"].set_text(format_number(evaluation.mean_length, 1))
         self._numbers["Ended"].set_text(ended.get(truncated, f"{truncated} truncated"))
+        rate = evaluation.success_rate
+        self._success_rate.set_text("" if rate is None else f"{rate:.0%}")
+        self._success.set_visibility(rate is not None)
         self._conditions.set_text(self._words_about(evaluation))
         self._custom.clear()
         self._custom.set_visibility(bool(evaluation.custom))
@@ -118,14 +129,14 @@ class EvaluationPanel:
 
 
 def mean_text(evaluation: Evaluation) -> str:
-    """Format the mean and half the width of its interval."""
+    """Format the mean and its interval."""
     if evaluation.mean_return is None:
         return NOT_MEASURED
     mean = format_number(evaluation.mean_return, 1)
     if evaluation.ci95 is None:
         return mean
-    low, high = evaluation.ci95
-    return f"{mean} ± {format_number((high - low) / 2, 1)}"
+    low, high = (format_number(edge, 1) for edge in evaluation.ci95)
+    return f"{mean} ({low} to {high})"
 
 
 def _cell(name: str) -> ui.label:
@@ -144,17 +155,25 @@ def _result(evaluation: Evaluation) -> str:
         return f"running · {evaluation.played} of {evaluation.episodes} episodes"
     if evaluation.status is not EvaluationStatus.COMPLETED:
         return str(evaluation.status)
-    return f"{evaluation.episodes} episodes · {mean_text(evaluation)}"
+    kind = "final evaluation · " if evaluation.is_final else ""
+    return f"{kind}{evaluation.episodes} episodes · {mean_text(evaluation)}"
 
 
 def _conditions(evaluation: Evaluation) -> str:
-    """Describe the conditions under which the numbers were measured."""
+    """Describe the policy, the episodes and the conditions of the numbers."""
     parts = [f"{evaluation.episodes} episodes" if evaluation.episodes != 1 else "1 episode"]
+    if evaluation.seeds:
+        family, (first, last) = evaluation.seed_family, (evaluation.seeds[0], evaluation.seeds[-1])
+        parts.append(f"{_FAMILIES[family] if family else 'on own seeds'} ({first} to {last})")
+    parts.append("deterministic actions" if evaluation.deterministic else "sampled actions")
     if evaluation.timesteps is not None:
         parts.append(f"after {evaluation.timesteps:,} training steps")
     if evaluation.ci95 is not None:
         low, high = evaluation.ci95
         parts.append(f"95 % interval {low:,.1f} to {high:,.1f}")
-    if evaluation.left_out:
-        parts.append("without " + ", ".join(name.replace("_", " ") for name in evaluation.left_out))
+    if evaluation.cut_in_words is not None:
+        parts.append(evaluation.cut_in_words)
+    for word, names in (("without", evaluation.left_out), ("with", evaluation.disturbances)):
+        if names:
+            parts.append(f"{word} " + ", ".join(name.replace("_", " ") for name in names))
     return ", ".join(parts) + "."

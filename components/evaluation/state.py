@@ -123,13 +123,10 @@ class EvaluationState:
             "mean_length": sum(evaluation.lengths) / played,
         }
 
-    async def start(
-        self, episodes: int, *, checkpoint: int | str | None = None, code: str | None = None
-    ) -> None:
-        """Evaluate the shown run: its newest policy or another version, with or without code."""
+    async def start(self, episodes: int, **options: Any) -> None:
+        """Evaluate the shown run; the options are those of `EvaluationRequest`."""
         if self._feed is not None:
-            run_id = self._feed.run.id
-            await self._try(self._start(run_id, episodes, checkpoint=checkpoint, code=code))
+            await self._try(self._start(self._feed.run.id, episodes, **options))
 
     async def _start(self, run_id: str, episodes: int, **options: Any) -> None:
         request = EvaluationRequest(episodes=episodes, record=True, **options)

@@ -55,6 +55,7 @@ def run_row(run: RunRecord, user_fields: UserFields) -> Row:
         "algorithm": run.algorithm,
         "score": format_number(run.score, 1),
         "band": "",
+        "kind": "" if run.score_kind is None else run.score_kind.label,
         "curve": sparkline([run.sketch]),
         "steps": _steps(run),
         "time": format_seconds(run.progress.elapsed_s or None),
@@ -96,6 +97,7 @@ def _group_row(entry: Sequence[RunRecord], user_fields: UserFields) -> Row:
         "active": any(run.status.is_active for run in entry),
         "members": [_seed_row(run, user_fields, name, shared) for run in entry],
         **_group_score(scores),
+        "kind": _common_kind(entry),
     }
 
 
@@ -108,9 +110,15 @@ def _seed_row(run: RunRecord, user_fields: UserFields, group: str, tags: Sequenc
 def _group_score(scores: tuple[float, ...]) -> Row:
     if not scores:
         return {"score": "-", "band": ""}
-    iqm, low, high = iqm_with_interval(scores)
-    band = f"{format_number(low, 1)} to {format_number(high, 1)}" if len(scores) > 1 else ""
+    iqm, interval = iqm_with_interval(scores)
+    band = " to ".join(format_number(edge, 1) for edge in interval or ())
     return {"score": format_number(iqm, 1), "band": band}
+
+
+def _common_kind(entry: Sequence[RunRecord]) -> str:
+    """Return how the scores of a group were obtained."""
+    kinds = {run.score_kind.label for run in entry if run.score_kind is not None}
+    return kinds.pop() if len(kinds) == 1 else "different kinds" if kinds else ""
 
 
 def _steps(run: RunRecord) -> str:

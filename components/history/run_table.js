@@ -50,7 +50,7 @@ export default {
             </td>
             <td class="lab-mono" role="gridcell" data-label="Environment" :title="row.env">{{ row.env }}</td>
             <td class="lab-mono" role="gridcell" data-label="Algorithm">{{ row.algorithm }}</td>
-            <td class="lab-mono is-number is-score" role="gridcell" data-label="Score">{{ row.score }}<small v-if="row.band" class="lab-band">{{ row.band }}</small></td>
+            <td class="lab-mono is-number is-score" role="gridcell" data-label="Score">{{ row.score }}<small v-if="row.band" class="lab-band">{{ row.band }}</small><small v-if="row.kind" class="lab-band">{{ row.kind }}</small></td>
             <td class="is-curve" role="gridcell"><svg v-if="row.curve" viewBox="0 0 96 24" role="img" :aria-label="row.curve.words"><title>{{ row.curve.words }}</title><polyline v-for="(line, i) in row.curve.lines" :key="i" :points="line"/></svg></td>
             <td class="lab-mono is-number" role="gridcell" data-label="Steps">{{ row.steps }}</td>
             <td class="lab-mono is-number" role="gridcell" data-label="Time">{{ row.time }}</td>

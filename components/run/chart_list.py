@@ -49,6 +49,11 @@ CHARTS = (
         about="Steps per episode. Good: long in survival tasks, short in goal-reaching tasks.",
     ),
     Chart(
+        title="Success rate",
+        names=("success_rate", "eval_success_rate"),
+        about="Fraction of episodes that reached the goal. Good: it rises towards 1.",
+    ),
+    Chart(
         title="Losses",
         names=(
             "loss",
@@ -63,7 +68,7 @@ CHARTS = (
     ),
     Chart(
         title="Entropy",
-        names=("entropy",),
+        names=("entropy", "max_entropy"),
         about="How random the policy is. Good: it falls slowly; at 0 exploration has stopped.",
     ),
     Chart(

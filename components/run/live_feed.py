@@ -102,11 +102,19 @@ def _button(text: str, on_click: Callable[[], object], class_: str) -> ui.button
 
 
 def _facts(run: RunRecord) -> str:
-    """Return the name, environment, algorithm, learning rate and seed of a run."""
+    """Return the name, environment, algorithm, learning rate, seed and origin of a run."""
     facts = [run.name, environment_label(run), run.algorithm]
-    if (config := readable_config(run)) is not None:
-        rate = write_value(config.hyperparameters.get("learning_rate"))
-        facts += [f"learning rate {rate}", f"seed {config.seed}"]
+    if (config := readable_config(run)) is None:
+        return " · ".join(facts)
+    unknown = config.origin.unknown if config.origin else ()
+    values = {
+        "learning_rate": write_value(config.hyperparameters.get("learning_rate")),
+        "seed": str(config.seed),
+    }
+    for name, value in values.items():
+        facts.append(f"{name.replace('_', ' ')} {'unknown' if name in unknown else value}")
+    if config.origin is not None:
+        facts.append(f"pulled from {config.origin.source}, not trained here")
     return " · ".join(facts)
 
 

@@ -1,29 +1,40 @@
 """The dialog that publishes a run on the Hugging Face Hub, and the progress of the upload."""
 
+from collections.abc import Sequence
+
 from nicegui import ui
 
 from app.access import Access
 from app.sharing.model_card import model_file
 from app.sharing.publishing import Publication, PublicationStatus, Publishing, PublishRequest
+from app.sharing.versions import Version
 from components.base import Refusal, answer_to, file_size, primary_button, quiet_button
 from storage import LabError
 from storage.records import RunRecord
 
 _SAVED = "Token (yours is saved in your profile)"
+_FINAL = "final"
 _TYPED = "Token with write access, used once and not stored"
 
 
 async def ask_to_publish(run: RunRecord, access: Access, publishing: Publishing) -> None:
     """Show what would be uploaded; return when the upload has started or the dialog is closed."""
-    form = _Form(run, access, publishing)
+    versions = await publishing.versions(await access.visible(run.id))
+    form = _Form(run, access, publishing, versions)
     await form.draw()
     await answer_to(form.dialog)
 
 
 class _Form:
-    """The repository, the token, and a preview of the model card."""
+    """The repository, the version, the token, and a preview of the model card."""
 
-    def __init__(self, run: RunRecord, access: Access, publishing: Publishing) -> None:
+    def __init__(
+        self,
+        run: RunRecord,
+        access: Access,
+        publishing: Publishing,
+        versions: Sequence[Version],
+    ) -> None:
         self._run = run
         self._access = access
         self._publishing = publishing
@@ -32,6 +43,7 @@ class _Form:
             ui.label("Push to the Hugging Face Hub").classes("lab-name")
             self._name = ui.input("Repository", value=name, on_change=self.draw)
             self._name.props("dense outlined hide-bottom-space debounce=400").classes("lab-full")
+            self._version = self._choose_version(versions)
             label = _SAVED if access.saved_token() is not None else _TYPED
             self._token = ui.input(label, password=True).classes("lab-full")
             self._token.props('dense outlined hide-bottom-space autocomplete="off"')
@@ -45,6 +57,15 @@ class _Form:
                 primary_button("Push", self._push)
                 quiet_button("Cancel", self.dialog.close)
 
+    def _choose_version(self, versions: Sequence[Version]) -> ui.select:
+        """Offer every version that stays; the first one is the final model, if there is one."""
+        titles = {str(one.address or _FINAL): version_title(one) for one in versions}
+        select = ui.select(
+            titles, label="Version", value=next(iter(titles), None), on_change=self.draw
+        )
+        select.props("dense outlined hide-bottom-space options-dense").classes("lab-full")
+        return select
+
     async def draw(self) -> None:
         """Preview the model card and the files to upload."""
         self._refusal.say("")
@@ -56,7 +77,7 @@ class _Form:
             return
         self._card.set_text(upload.card)
         known = (f"{n} ({file_size(s)})" if s is not None else n for n, s in sizes.items())
-        hint = "" if "results.json" in sizes else " Evaluate the run first to include results."
+        hint = "" if "results.json" in sizes else " Test this version first to include results."
         self._files.set_text(", ".join(["README.md", *known]) + "." + hint)
 
     async def _push(self) -> None:
@@ -80,6 +101,7 @@ class _Form:
             repo_id=(self._name.value or "").strip(),
             private=bool(self._private.value),
             update=bool(self._update.value),
+            checkpoint=self._version.value,
         )
 
 
@@ -87,6 +109,16 @@ def missing_token_error(*, has_profile: bool) -> str:
     """Return the error for a missing token."""
     way = "Enter one above, or save one in your profile." if has_profile else "Enter one above."
     return f"A Hugging Face token is needed. {way}"
+
+
+def version_title(version: Version) -> str:
+    """Return the kind and the step of a version."""
+    step = "-" if version.timesteps is None else f"{version.timesteps:,}"
+    pinned = " · pinned" if version.pinned else ""
+    return f"{_KINDS[version.kind]} · step {step}{pinned}"
+
+
+_KINDS = {"final": "Final model", "best": "Best model", "checkpoint": "Checkpoint"}
 
 
 class PublicationLine:

@@ -15,12 +15,11 @@ from app.sharing.sharing import Sharing
 from app.sharing.versions import Version
 from components.base import EmptyState, Refusal, SteadyRows, file_size, format_number, quiet_button
 from components.evaluation import EvaluationState
-from components.run.publish_dialog import PublicationLine, ask_to_publish
+from components.run.publish_dialog import PublicationLine, ask_to_publish, version_title
 from storage import LabError, RunNotFoundError
 from storage.records import RunRecord
 
 _REFRESH_EVERY_S = 5.0
-_KINDS = {"final": "Final model", "best": "Best model", "checkpoint": "Checkpoint"}
 _SOURCES = {"evaluation": "evaluated", "training": "in training"}
 _FILES = {
     "artifacts/bundle.zip": "Whole run",
@@ -102,7 +101,7 @@ class VersionPanel:
         )
 
     def _row(self, row: _Row) -> None:
-        version, title = row.version, _title(row.version)
+        version, title = row.version, version_title(row.version)
         with ui.element("li"):
             with ui.element("div").classes("lab-tests-words"):
                 ui.label(title).classes("lab-mono")
@@ -173,12 +172,6 @@ class VersionPanel:
                 quiet_button("Policy as ONNX", lambda: self._try(self._save_onnx(run)))
                 if self._access.principal.changes(run):
                     quiet_button("Push to Hub", lambda: self._publish(run))
-
-
-def _title(version: Version) -> str:
-    step = "-" if version.timesteps is None else f"{version.timesteps:,}"
-    pinned = " · pinned" if version.pinned else ""
-    return f"{_KINDS[version.kind]} · step {step}{pinned}"
 
 
 def _facts(version: Version) -> str:

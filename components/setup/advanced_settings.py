@@ -11,8 +11,9 @@ Fields = Mapping[str, Sequence[HyperparameterField]]
 """The fields of each group, by its title."""
 
 ENVIRONMENT = "Environment and wrappers"
+EVALUATION = "Evaluation"
 RUN = "Run"
-TITLES = (*Group, ENVIRONMENT, RUN)
+TITLES = (*Group, ENVIRONMENT, EVALUATION, RUN)
 """The groups, in display order."""
 
 

@@ -9,6 +9,7 @@ from app.catalog.algorithms import Hyperparameter, get_algorithm
 from app.core import read_whole
 from app.runs.state import RunFeed
 from components.base import HyperparameterField, number_input
+from components.setup.schedule_choice import ScheduleChoice
 from storage import LabError
 from storage.records import RunRecord
 
@@ -20,12 +21,13 @@ class LiveChanges:
 
     def __init__(self, *, on_change: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         self._on_change = on_change
-        self._run_id: str | None = None
+        self._run: RunRecord | None = None
         self._fields: dict[str, HyperparameterField] = {}
         self._box = ui.expansion().props("dense dense-toggle").classes("lab-live-changes")
         with self._box, ui.element("div").classes("lab-form"):
             self._place = ui.element("div").classes("lab-pair")
-            self._budget = number_input("New total timesteps", "", lambda: None)
+            self._budget = number_input("New total timesteps", "", self._budget_typed)
+            self._schedules = ScheduleChoice()
             self._error = ui.label().classes("lab-error").props('role="alert"')
             apply = ui.button("Apply", on_click=self._apply, color=None)
             apply.props("unelevated").classes("lab-button lab-compact lab-quiet")
@@ -38,9 +40,13 @@ class LiveChanges:
             return
         self._box.set_text("Change during training" if run.status.has_worker else "Extend the run")
         self._place.set_visibility(run.status.has_worker)
-        if run.id != self._run_id:
-            self._run_id = run.id
+        before, self._run = self._run, run
+        if before is None or run.id != before.id:
             self._offer(run)
+        self._budget_typed()
+
+    def _budget_typed(self) -> None:
+        self._schedules.show(self._run, self._budget.value or "")
 
     def _offer(self, run: RunRecord) -> None:
         self._place.clear()
@@ -56,6 +62,8 @@ class LiveChanges:
         values = {name: field.value for name, field in self._fields.items() if field.is_filled}
         if self._budget.value:
             values["total_timesteps"] = read_whole(self._budget.value)
+            if self._schedules.value is not None:
+                values["schedules"] = self._schedules.value
         if not values:
             self._error.set_text("Enter a new value first.")
             return

@@ -1,19 +1,30 @@
 """The field to choose a preset, with the measured results of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nicegui import ui
 
 from app.catalog.algorithms import get_algorithm
 from app.catalog.environments import get_environment
-from app.catalog.presets import Expectation, Preset, PresetName, expectation, presets_for
+from app.catalog.presets import (
+    Expectation,
+    Preset,
+    PresetName,
+    Published,
+    expectation,
+    presets_for,
+    write_score,
+)
 from app.core import InputError
-from components.base import NOT_MEASURED, format_number, format_seconds
+from components.base import NOT_MEASURED, format_seconds
 
 _CHOICES: tuple[PresetName | None, ...] = (None, *PresetName)
 _MEASURED = "Measured: mean return of 100 episodes after training, CPU time of one training."
-_NO_RESULTS = "Not measured for this environment and algorithm."
+_NO_RESULTS = (
+    "Not measured for this environment and algorithm. Default: the lab's defaults and the "
+    "environment's usual budget."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +35,12 @@ class _Row:
 
 
 class PresetPicker:
-    """Fast, Stable, High score, or the algorithm's defaults, with their measured results."""
+    """The algorithm's defaults and the presets that exist, with their scores."""
 
     def __init__(self, *, on_pick: Callable[[], object]) -> None:
         self._on_pick = on_pick
-        self.value: PresetName | None = None
-        """The chosen preset, or None for the defaults."""
+        self._wanted: PresetName | None = None
+        self._offered: Mapping[PresetName, Preset] = {}
         ui.label("Preset").classes("lab-label")
         with (
             ui.element("div")
@@ -43,27 +54,36 @@ class PresetPicker:
         self._note = ui.label().classes("lab-small")
         self._mark()
 
+    @property
+    def value(self) -> PresetName | None:
+        """The chosen preset if it exists for the chosen pair, or None for the defaults."""
+        return self._wanted if self._wanted in self._offered else None
+
     def pick(self, name: PresetName | None) -> None:
         """Choose a preset."""
-        self.value = name
+        self._wanted = name
         self._mark()
         self._on_pick()
 
     def preset(self, env_id: str, algorithm: str) -> Preset:
-        """Return the chosen preset for a pair, and show the measured results of all presets."""
+        """Return the chosen preset for a pair, and show the scores of all that it has."""
         environment, spec = get_environment(env_id), get_algorithm(algorithm)
         try:
             spec.check_fits(environment)
-            results = {name: expectation(environment.id, spec.id, name) for name in PresetName}
+            self._offered = presets_for(environment, spec)
         except InputError:
-            results = dict.fromkeys(PresetName)
-        for name, measured in results.items():
-            self._rows[name].score.set_text(_score(measured))
-            self._rows[name].time.set_text(_time(measured))
-        self._note.set_text(_MEASURED if any(results.values()) else _NO_RESULTS)
-        if self.value is None:
-            return Preset(total_timesteps=environment.default_timesteps)
-        return presets_for(environment, spec)[self.value]
+            self._offered = {}
+        results = {name: expectation(environment.id, spec.id, name) for name in self._offered}
+        for name, row in self._rows.items():
+            row.card.set_visibility(name is None or name in self._offered)
+            if name in self._offered:
+                measured = results[name]
+                row.score.set_text(_score(measured, self._offered[name].published))
+                row.time.set_text(_time(measured))
+        self._mark()
+        chosen = None if self.value is None else self._offered[self.value]
+        self._note.set_text(_note(chosen, any(results.values())))
+        return chosen or Preset(total_timesteps=environment.default_timesteps)
 
     def _row(self, name: PresetName | None) -> _Row:
         label = name.label if name else "Default"
@@ -75,7 +95,8 @@ class PresetPicker:
         return _Row(card, score, time)
 
     def _pick_next(self, by: int) -> None:
-        target = _CHOICES[(_CHOICES.index(self.value) + by) % len(_CHOICES)]
+        choices = [name for name in _CHOICES if name is None or name in self._offered]
+        target = choices[(choices.index(self.value) + by) % len(choices)]
         self.pick(target)
         self._rows[target].card.run_method("focus")
 
@@ -87,13 +108,22 @@ class PresetPicker:
             )
 
 
-def _score(measured: Expectation | None) -> str:
+def _note(chosen: Preset | None, has_results: bool) -> str:
+    parts = [_MEASURED if has_results else _NO_RESULTS]
+    if chosen is not None and chosen.published is not None:
+        parts.append(chosen.published.sentence)
+    if chosen is not None and chosen.note:
+        parts.append(chosen.note)
+    return " ".join(parts)
+
+
+def _score(measured: Expectation | None, published: Published | None) -> str:
     """Format the mean over seeds, with their range where they differ."""
     if measured is None:
-        return NOT_MEASURED
-    low, high = min(measured.scores), max(measured.scores)
-    score = format_number(measured.score, 1)
-    return score if low == high else f"{score} ({low:,.0f}..{high:,.0f})"
+        return NOT_MEASURED if published is None else f"{write_score(published.score)} published"
+    low, high = write_score(min(measured.scores)), write_score(max(measured.scores))
+    score = write_score(measured.score)
+    return score if low == high else f"{score} ({low}..{high})"
 
 
 def _time(measured: Expectation | None) -> str:

@@ -18,11 +18,14 @@ _DESCRIPTIONS = {
     "total_timesteps": "Number of environment steps to train for.",
     "n_envs": "Number of environments stepped in parallel.",
     "seed": "The same seed gives the same run. Empty: a random seed.",
-    "seeds": "Number of runs, each with its own seed.",
+    "seeds": "Number of runs; their seeds are drawn from the seed, so that no two share an "
+    "environment.",
     "name": "Name of the run in lists. Empty: algorithm and environment.",
-    "init_from": "Start with the policy of another run: its id, id@best or id@step.",
+    "init_from": "Start with the policy of another run: its id, id@best or id@step. Exploration "
+    "(learning_starts, exploration_initial_eps) begins anew unless it is lowered.",
     "evaluate_every": "Evaluate the policy during training, every so many steps. Empty: never.",
-    "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold.",
+    "stop_when_solved": "Stop when three consecutive evaluations reach the solved threshold and "
+    "100 episodes on other seeds confirm it.",
 }
 PLACEHOLDERS = {"seed": "random", "init_from": "id, id@best or id@step", "evaluate_every": "never"}
 _OPTIONAL = frozenset({"seed", "evaluate_every"})

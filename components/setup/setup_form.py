@@ -12,13 +12,21 @@ from app.catalog.presets import Preset, PresetName
 from app.core import InputError, input_error
 from app.run_config import (
     ENGINE_OPTION,
+    EVALUATION_FIELDS,
     WRAPPER_OPTIONS,
     RunConfig,
     RunRequest,
     one_request_per_seed,
+    usual_final_episodes,
 )
 from components.base import AlgorithmCard, HyperparameterField, checked_elsewhere
-from components.setup.advanced_settings import ENVIRONMENT, RUN, TITLES, AdvancedSettings
+from components.setup.advanced_settings import (
+    ENVIRONMENT,
+    EVALUATION,
+    RUN,
+    TITLES,
+    AdvancedSettings,
+)
 from components.setup.environment_picker import EnvironmentPicker
 from components.setup.form_memory import FormMemory
 from components.setup.prefilling import Prefill
@@ -29,10 +37,12 @@ from storage.records import JsonObject
 
 _ABOVE_ADVANCED = {"learning_rate": "Learning rate"}
 _ALWAYS_VISIBLE = ("total_timesteps", "n_envs", "seed", "seeds")
-_FOLDED = ("name", "init_from", "evaluate_every", "stop_when_solved")
+_EVALUATED = ("evaluate_every", "stop_when_solved")
+_FOLDED = ("name", "init_from")
 _PREFIX = "hyperparameters."
 _OPTION_PREFIX = "wrappers."
 _KWARGS_PREFIX = "env_kwargs."
+_EVALUATION_PREFIX = "evaluation."
 _TEXT_PROPS = "dense outlined hide-bottom-space"
 _ONE = "1"
 
@@ -60,6 +70,7 @@ class SetupForm:
         self._options: dict[str, HyperparameterField] = {}
         self._env_options: dict[str, HyperparameterField] = {}
         self._run: dict[str, HyperparameterField] = {}
+        self._evaluation: dict[str, HyperparameterField] = {}
         self._is_busy = False
         self._is_filling = True
         """Whether values are being filled in: each would trigger a check of the whole form."""
@@ -95,10 +106,14 @@ class SetupForm:
             self.picker.pick_and_reveal(env)
         if algorithm is not None:
             self._algorithm.set_value(algorithm)
+        problems = list(values.problems)
         if preset is not None:
             self._preset.pick(preset)
+            if self._preset.value is not preset:
+                pair = f"{self._algorithm.value} on {self.picker.value.id}"
+                problems.append(f"{pair} has no preset {preset.label}. The defaults are filled in.")
         if self._refusal is None:
-            self._note.set_text(" ".join(values.problems))
+            self._note.set_text(" ".join(problems))
 
     def _draft(self) -> JsonObject:
         """Return the choices and inputs, valid or not."""
@@ -161,6 +176,12 @@ class SetupForm:
             self._environment = ui.element("div").classes("lab-form")
             for option in WRAPPER_OPTIONS:
                 self._options[option.name] = HyperparameterField(option, on_change=self._check)
+        with self._advanced.place(EVALUATION):
+            for name in _EVALUATED:
+                self._add_run_field(name)
+            for label, parameter in EVALUATION_FIELDS.items():
+                field = HyperparameterField(parameter, on_change=self._check, label=label)
+                self._evaluation[parameter.name] = field
         with self._advanced.place(RUN):
             for name in _FOLDED:
                 self._add_run_field(name)
@@ -191,6 +212,8 @@ class SetupForm:
             if parameter.name not in _ABOVE_ADVANCED:
                 groups[parameter.group].append(self._hyperparameters[parameter.name])
         groups[ENVIRONMENT] += [*self._env_options.values(), *self._options.values()]
+        groups[EVALUATION] += [self._run[name] for name in _EVALUATED]
+        groups[EVALUATION] += self._evaluation.values()
         groups[RUN] += [self._run[name] for name in (*_FOLDED, "engine")]
         return groups
 
@@ -247,6 +270,7 @@ class SetupForm:
         for option in WRAPPER_OPTIONS:
             default = defaults.get(option.name, option.default)
             self._options[option.name].set(preset.wrappers.get(option.name, default))
+        self._evaluation["final_episodes"].set(usual_final_episodes(self.picker.value))
 
     def _values(self) -> dict[str, Any]:
         run = {name: field.value for name, field in self._run.items()}
@@ -262,6 +286,7 @@ class SetupForm:
             "hyperparameters": {name: f.value for name, f in self._hyperparameters.items()},
             "wrappers": {name: f.value for name, f in self._options.items()},
             "env_kwargs": self.env_kwargs,
+            "evaluation": {name: field.value for name, field in self._evaluation.items()},
             "start": True,
         }
 
@@ -319,6 +344,7 @@ class SetupForm:
             *((_PREFIX + name, field) for name, field in self._hyperparameters.items()),
             *((_OPTION_PREFIX + name, field) for name, field in self._options.items()),
             *((_KWARGS_PREFIX + name, field) for name, field in self._env_options.items()),
+            *((_EVALUATION_PREFIX + name, field) for name, field in self._evaluation.items()),
         ]
 
     def show_error(self, message: str) -> None:

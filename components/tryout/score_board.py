@@ -43,12 +43,13 @@ class ScoreBoard:
         self._show_words()
 
     def show_trained(self, run: RunRecord | None) -> None:
-        """Show the best mean return of a run over 100 episodes."""
-        self._trained.set_text(format_number(run.progress.best if run else None, 1))
+        """Show the score of the best run."""
+        self._trained.set_text(format_number(run.score if run else None, 1))
         self._run.set_visibility(run is not None)
         if run is not None:
             self._run.props(f'href="/runs/{run.id}"')
-            self._run_name.set_text(f"Best trained: {run.algorithm}, the best mean of 100 episodes")
+            kind = run.score_kind.label if run.score_kind else NOT_MEASURED
+            self._run_name.set_text(f"Best trained: {run.algorithm}, {kind}")
 
     def _show_words(self) -> None:
         words = []

@@ -280,11 +280,11 @@ def hide_run(run_id: str) -> RunRecord:
 
 
 def best_runs(wanted: RunFilter) -> tuple[RunRecord, ...]:
-    """Return the runs with the best mean reward, best first."""
+    """Return the runs with the best score, best first."""
     rows = (
         RunRow.select()
-        .where(RunRow.deleted_at.is_null(), RunRow.best.is_null(False), *conditions(wanted))
-        .order_by(RunRow.best.desc())
+        .where(RunRow.deleted_at.is_null(), RunRow.score.is_null(False), *conditions(wanted))
+        .order_by(RunRow.score.desc())
         .limit(_BEST)
     )
     return tuple(record(row) for row in rows)

@@ -31,6 +31,18 @@ def single(server: LabServer) -> str:
     return train(server, climb(50, steps=1_000), name="Single <b>run</b>")
 
 
+@pytest.fixture(scope="module")
+def several(server: LabServer) -> list[str]:
+    """Two methods on two environments."""
+    tasks = {"CartPole-v1": (100, 380), "MountainCar-v0": (-180, -130)}
+    found = []
+    for number, name in enumerate(("first", "second")):
+        for env_id, ends in tasks.items():
+            scores = [ends[number] + 4 * seed for seed in range(5)]
+            found.append(f"g:{train_group(server, scores, env_id=env_id, name=name)}")
+    return found
+
+
 def evaluate(page: Page, expression: str) -> Any:
     """Evaluate JavaScript in which `c` is the component that holds the points."""
     element = str(page.locator(".lab-curves-box").get_attribute("id")).removeprefix("c")
@@ -135,6 +147,29 @@ def test_missing_and_incomparable_runs_are_reported(
 
     expect(page.get_by_text(f"There is no run '{deleted}'.")).to_be_visible()
     wait_for_lines(page, 2)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_methods_are_compared_over_several_environments(
+    visit: Visit, several: list[str], width: int
+) -> None:
+    page = visit.open(f"/compare?runs={','.join(several)}")
+    page.set_viewport_size({"width": width, "height": 900})
+
+    across = page.get_by_role("region", name="Over several environments")
+    expect(across.get_by_text("PPO, first").first).to_be_visible()
+    expect(across.get_by_text(re.compile(r"^0\.\d\d \(.* to .*\)$")).first).to_be_visible()
+    expect(across.get_by_text("MountainCar-v0", exact=True).first).to_be_visible()
+    chart = across.get_by_role("img", name="Performance profiles")
+    expect(chart.locator("canvas")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_one_environment_has_no_panel_for_several(visit: Visit, groups: tuple[str, str]) -> None:
+    page = visit.open(f"/compare?runs={','.join(groups)}")
+
+    wait_for_lines(page, 2)
+    expect(page.get_by_role("region", name="Over several environments")).to_be_hidden()
 
 
 def test_charts_and_tables_can_be_downloaded(visit: Visit, groups: tuple[str, str]) -> None:

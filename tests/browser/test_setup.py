@@ -40,13 +40,13 @@ def open_setup_on_a_phone(page: Page) -> Locator:
 
 
 def test_url_parameters_fill_the_form(visit: Visit) -> None:
-    page = visit.open("/train?env=LunarLander-v2&algorithm=dqn&preset=High+score")
+    page = visit.open("/train?env=LunarLander-v2&algorithm=dqn&preset=RL+Zoo")
 
     for open_form in (open_setup, open_setup_on_a_phone):
         form = open_form(page)
         expect(form.get_by_role("radio", name="LunarLander-v3")).to_be_checked()
         expect(form.get_by_label("Algorithm")).to_have_value("DQN")
-        expect(form.get_by_role("radio", name="High score")).to_be_checked()
+        expect(form.get_by_role("radio", name="RL Zoo")).to_be_checked()
         expect(form.get_by_text("DQN on LunarLander-v3")).to_be_visible()
 
 
@@ -74,8 +74,20 @@ def test_presets_show_their_measured_results_if_there_are_any(visit: Visit) -> N
         expect(fast).to_contain_text(re.compile(r"\d s"))
     form.get_by_label("Algorithm").click()
     page.get_by_role("option", name="TRPO", exact=True).click()
-    expect(fast).to_have_text(re.compile(r"Fast\s*-\s*-"))
+    expect(fast).to_have_count(0)
+    zoo = form.get_by_role("radio", name="RL Zoo")
+    expect(zoo).to_contain_text("500.0 published")
+    zoo.click()
     expect(form.get_by_text("Not measured for this environment")).to_be_visible()
+    expect(form.get_by_text("RL Zoo publishes 500.0 for one run")).to_be_visible()
+
+
+def test_a_preset_that_a_pair_lacks_is_reported(visit: Visit) -> None:
+    page = visit.open("/train?env=CartPole-v1&algorithm=a2c&preset=fast")
+
+    form = open_setup(page)
+    expect(form.get_by_role("status")).to_contain_text("A2C on CartPole-v1 has no preset Fast.")
+    expect(form.get_by_role("radio", name=re.compile("^Default"))).to_be_checked()
 
 
 def test_a_setting_is_found_by_typing(phone: Visit) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.access import Access
 from app.accounts import AccessError
+from app.analysis.comparison.across_tasks import AcrossTasks, compare_across
 from app.analysis.comparison.conclusions import Conclusion, Scores, conclude
 from app.analysis.comparison.differences import Difference, differences
 from app.analysis.comparison.entries import (
@@ -17,18 +18,17 @@ from app.analysis.comparison.entries import (
     with_distinct_names,
 )
 from app.analysis.comparison.lineage import Node, nodes
-from app.analysis.comparison.lines import Line, line_of_group, line_of_run
+from app.analysis.comparison.lines import GroupCurve, Line, line_of_group, line_of_run
 from app.analysis.comparison.numbers import Numbers, numbers
+from app.analysis.comparison.scoring import Scored, score_runs
+from app.analysis.comparison.tasks import task_differences
 from app.evaluation import Evaluation, Evaluations, EvaluationStatus
-from app.run_config import readable_config
-from app.runs import RunService
+from app.runs import RunService, ends_of, has_ended_solved
+from app.statistics import MIN_SAMPLES
 from storage import GroupNotFoundError, RunNotFoundError
 from storage.files import RunFolder, SnapshotFiles
 from storage.metrics import metrics
-from storage.records import Curve, Curves, RunRecord, View
-
-SCORE_METRIC = "mean_reward"
-"""The metric by which seeds are compared."""
+from storage.records import Curve, Curves, RunRecord, ScoreKind, View
 
 _LAST_EPISODES = 100
 _TAIL_LINES = 1_000
@@ -46,6 +46,8 @@ class Comparison:
     """Of the reference (by default the first entry) against each of the others."""
     notes: Sequence[str]
     """Caveats about the results."""
+    across: AcrossTasks | None = None
+    """Normalized scores, if there are several environments."""
 
 
 class Comparing:
@@ -94,7 +96,13 @@ class Comparing:
             numbers=[numbers(entry, evaluations, rewards) for entry in entries],
             conclusions=conclusions,
             notes=notes,
+            across=await self._across(entries),
         )
+
+    async def _across(self, entries: Sequence[Entry]) -> AcrossTasks | None:
+        if len({entry.env_id for entry in entries}) < 2:
+            return None
+        return await compare_across(entries, self._curves)
 
     async def lines(self, entries: Sequence[Entry], view: View) -> list[Line]:
         """Return the curves of entries in every metric of a view."""
@@ -117,25 +125,40 @@ class Comparing:
         return await self._service.curves(await self._access.visible(run.id), view)
 
     async def _lines(self, entry: Entry, view: View) -> list[Line]:
-        by_run = [await self._curves(run, view) for run in entry.runs]
-        lines: list[Line | None] = []
+        if entry.is_group:
+            return await self._group_lines(entry, view)
+        found = (await self._curves(entry.runs[0], view)).by_name
+        return [
+            line_of_run(entry.key, metric, found[metric])
+            for metric in view.names
+            if metric in found
+        ]
+
+    async def _group_lines(self, entry: Entry, view: View) -> list[Line]:
+        inside = [(await self._curves(run, view)).by_name for run in entry.runs]
+        earlier = replace(view, start=None, end=view.start)
+        before: list[Mapping[str, Curve]] = [{} for _ in entry.runs]
+        if view.start is not None:
+            before = [(await self._curves(run, earlier)).by_name for run in entry.runs]
+        ends = ends_of(entry.runs, view.axis)
+        found = []
         for metric in view.names:
-            curves = [found.by_name[metric] for found in by_run if metric in found.by_name]
-            if entry.is_group:
-                window = (view.start, view.end)
-                lines.append(
-                    await asyncio.to_thread(line_of_group, entry.key, metric, curves, window)
-                )
-            elif curves:
-                lines.append(line_of_run(entry.key, metric, curves[0]))
-        return [line for line in lines if line is not None]
+            curves = [
+                GroupCurve(inside=now.get(metric), before=then.get(metric), end=end)
+                for now, then, end in zip(inside, before, ends, strict=True)
+            ]
+            window = (view.start, view.end)
+            found.append(await asyncio.to_thread(line_of_group, entry.key, metric, curves, window))
+        return [line for line in found if line is not None]
 
     async def _evaluation(self, run: RunRecord) -> Evaluation | None:
-        """Return the last completed evaluation."""
-        for found in await self._evaluations.list(await self._access.visible(run.id)):
-            if found.kind == "evaluation" and found.status is EvaluationStatus.COMPLETED:
-                return found
-        return None
+        """Return the evaluation of a run's final policy: a final one, else the last test."""
+        found = [
+            one
+            for one in await self._evaluations.list(await self._access.visible(run.id))
+            if _is_of_final_policy(one, run)
+        ]
+        return next((one for one in found if one.is_final), found[0] if found else None)
 
     async def _last_rewards(self, run_id: str) -> list[float]:
         path = self._service.folder(await self._access.visible(run_id)).metrics
@@ -154,39 +177,49 @@ class Comparing:
         environments = dict.fromkeys(entry.env_id for entry in entries)
         if len(environments) > 1:
             names = ", ".join(environments)
-            return [], [f"Scores of different environments can't be compared: {names}."]
-        measured = [
+            return [], [
+                f"Scores of different environments can't be compared directly: {names}. "
+                "Normalized ones are compared over all of them."
+            ]
+        trained = [
             replace(entry, runs=tuple(run for run in entry.runs if run.progress.timesteps))
             for entry in entries
         ]
-        reaches = [run.progress.timesteps for entry in measured for run in entry.runs]
-        at = min(reaches, default=None)
-        scores = [await self._scores(entry, at, evaluations) for entry in measured]
-        reference = next((one for one in scores if one.key == against), scores[0])
-        others = [one for one in scores if one is not reference]
-        return conclude(reference, others, at), _notes(measured, at)
+        scored = await score_runs(_runs(trained), self._curves)
+        reference = next((one for one in entries if one.key == against), entries[0])
+        scores = {
+            entry.key: _scores(entry, reference, scored, evaluations.get(entry.key))
+            for entry in entries
+        }
+        ours = scores.pop(reference.key)
+        conclusions = conclude(ours, list(scores.values()), scored.timesteps, scored.kind)
+        return conclusions, _notes(_runs(trained), scored)
 
-    async def _scores(
-        self, entry: Entry, at: int | None, evaluations: Mapping[str, Evaluation | None]
-    ) -> Scores:
-        found = [await self._score(run, at) for run in entry.runs]
-        values = [value for value in found if value is not None]
-        evaluation = None if entry.is_group else evaluations.get(entry.key)
-        returns = () if evaluation is None else evaluation.returns
-        return Scores(key=entry.key, name=entry.name, values=values, returns=returns)
 
-    async def _score(self, run: RunRecord, at: int | None) -> float | None:
-        """Return the last mean reward of a run up to a step, unrounded."""
-        if at is None:
-            return None
-        # A narrow window is not thinned out, but is empty if the last episode ended before it.
-        for start in (at, None):
-            view = View(names=(SCORE_METRIC,), start=start, end=at)
-            curve: Curve | None = (await self._curves(run, view)).by_name.get(SCORE_METRIC)
-            points = () if curve is None else zip(*curve.points, strict=True)
-            if by_then := [y for x, y in points if x <= at]:
-                return by_then[-1]
-        return None
+def _is_of_final_policy(one: Evaluation, run: RunRecord) -> bool:
+    """Whether it tells how good a run's final policy is: with default settings, and not once."""
+    is_complete = one.kind == "evaluation" and one.status is EvaluationStatus.COMPLETED
+    is_plain = one.deterministic and not one.disturbances and one.code is None
+    return (
+        is_complete
+        and is_plain
+        and one.timesteps == run.progress.timesteps
+        and one.episodes >= MIN_SAMPLES
+    )
+
+
+def _scores(
+    entry: Entry, reference: Entry, scored: Scored, evaluation: Evaluation | None
+) -> Scores:
+    """Return what is known of an entry for the comparison with the reference."""
+    differing = task_differences(reference.runs[0], entry.runs[0], scored.kind)
+    return Scores(
+        key=entry.key,
+        name=entry.name,
+        values=[scored.by_run[run.id] for run in entry.runs if run.id in scored.by_run],
+        returns=() if entry.is_group or evaluation is None else evaluation.returns,
+        task_differences=differing,
+    )
 
 
 def _branch_steps(folders: Mapping[str, RunFolder]) -> dict[str, tuple[list[int], list[int]]]:
@@ -204,19 +237,32 @@ def _runs(entries: Sequence[Entry]) -> list[RunRecord]:
     return [run for entry in entries for run in entry.runs]
 
 
-def _notes(entries: Sequence[Entry], at: int | None) -> list[str]:
-    """Return at which step entries are compared, and caveats."""
-    runs = _runs(entries)
-    if at is None:
+_NOTES: Mapping[ScoreKind, str] = {
+    ScoreKind.FINAL_EVALUATION: "Compared by the final evaluation of each seed.",
+    ScoreKind.LAST_EVALUATION: (
+        "Compared by the periodic evaluations after {at:,} steps, the last that all have."
+    ),
+    ScoreKind.TRAINING_MEAN: (
+        "Compared after {at:,} steps, the last that all have reached, by the mean reward of "
+        "training, which includes exploration: not all have evaluations there."
+    ),
+}
+
+
+def _notes(runs: Sequence[RunRecord], scored: Scored) -> list[str]:
+    """Return what was compared at which step, and caveats."""
+    if scored.timesteps is None:
         return []
-    notes = [f"Compared after {at:,} steps, the last that all have reached."]
-    if 2 * at < max(run.progress.timesteps for run in runs):
-        slowest = min(runs, key=lambda run: run.progress.timesteps)
+    notes = [_NOTES[scored.kind].format(at=scored.timesteps)]
+    solved = sum(map(has_ended_solved, runs))
+    if solved:
+        notes.append(
+            f"{solved} of {len(runs)} runs stopped because they had solved the task; they keep "
+            "their last score."
+        )
+    slowest = min(runs, key=lambda run: (has_ended_solved(run), run.progress.timesteps))
+    if 2 * scored.timesteps < max(run.progress.timesteps for run in runs):
         notes.append(
             f"{slowest.name} has trained no further; without it, a later step can be compared."
         )
-    configs = [config for run in runs if (config := readable_config(run)) is not None]
-    options = {str(sorted(config.env_kwargs.items())) for config in configs}
-    if len(options) > 1:
-        notes.append("The environment options differ: scores may not be comparable.")
     return notes

@@ -12,7 +12,7 @@ from app.run_config import readable_config, reward_code_of, seed_of, settings_of
 from storage.records import RunRecord
 
 _CODE = "reward_code"
-_NOT_SETTINGS = frozenset({"changes", "engine", "engine_reason", "env_code"})
+_NOT_SETTINGS = frozenset({"changes", "engine", "engine_reason", "env_code", "origin"})
 """Derived from the settings, or shown elsewhere."""
 
 

@@ -83,16 +83,16 @@ def group_entry(group_id: str, members: Sequence[RunRecord]) -> Entry:
 
 
 def with_distinct_names(entries: Sequence[Entry]) -> list[Entry]:
-    """Make equal names distinct by adding the seed or the start of the id."""
+    """Make equal names distinct by adding the environment, the seed or the start of the id."""
     names = Counter(entry.name for entry in entries)
-    seeds = {
-        name: [_seed(entry) for entry in entries if entry.name == name]
+    same = {
+        name: [entry for entry in entries if entry.name == name]
         for name, count in names.items()
         if count > 1
     }
     return [
-        replace(entry, name=f"{entry.name}, {_suffix(entry, seeds[entry.name])}")
-        if entry.name in seeds
+        replace(entry, name=f"{entry.name}, {_suffix(entry, same[entry.name])}")
+        if entry.name in same
         else entry
         for entry in entries
     ]
@@ -102,7 +102,10 @@ def _seed(entry: Entry) -> int | None:
     return None if entry.is_group else seed_of(entry.runs[0])
 
 
-def _suffix(entry: Entry, seeds: Sequence[int | None]) -> str:
+def _suffix(entry: Entry, same: Sequence[Entry]) -> str:
+    if len({one.env_id for one in same}) == len(same):
+        return entry.env_id
+    seeds = [_seed(one) for one in same]
     if None not in seeds and len(set(seeds)) == len(seeds):
         return f"seed {_seed(entry)}"
     return entry.key.removeprefix(GROUP)[:_ID_SHOWN]

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from app.analysis.comparison.entries import Entry
 from app.evaluation import Evaluation
-from app.statistics import bootstrap_interval, interquartile_mean, mean
+from app.statistics import interquartile_mean, iqm_interval, mean_interval
 from storage.records import RunRecord
+
+EvaluationKind = Literal["final_policy", "periodic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,11 @@ class Numbers:
     key: str
     seeds: int
     evaluation: Measured | None
-    """The last evaluation: for a run the mean over its episodes, for a group the interquartile
-    mean over the evaluated seeds."""
+    """For a run the mean over the episodes of an evaluation, for a group the interquartile mean
+    over the evaluated seeds."""
+    evaluation_kind: EvaluationKind | None
+    """The last evaluations of the final policies if all runs have one, else the last periodic
+    evaluations."""
     best: Measured | None
     """The best mean reward over 100 episodes."""
     final: Measured | None
@@ -49,13 +55,18 @@ def numbers(
     evaluations: Mapping[str, Evaluation | None],
     last_rewards: Mapping[str, Sequence[float]],
 ) -> Numbers:
-    """Return the numbers of an entry; the last evaluations and rewards are given by run."""
+    """Return the numbers of an entry.
+
+    The last evaluations of final policies and the last rewards are given by run.
+    """
     runs = entry.runs
+    evaluation, kind = _evaluation(entry, evaluations)
     solved = sorted(run.progress.solved_at for run in runs if run.progress.solved_at is not None)
     return Numbers(
         key=entry.key,
         seeds=len(runs),
-        evaluation=_evaluation(entry, evaluations),
+        evaluation=evaluation,
+        evaluation_kind=kind,
         best=_over_seeds([run.progress.best for run in runs]),
         final=_final(entry, last_rewards),
         timesteps=max(run.progress.timesteps for run in runs),
@@ -71,21 +82,24 @@ def final_reward(run: RunRecord) -> float | None:
     return None if value is None else float(value)
 
 
-def _evaluation(entry: Entry, evaluations: Mapping[str, Evaluation | None]) -> Measured | None:
+def _evaluation(
+    entry: Entry, evaluations: Mapping[str, Evaluation | None]
+) -> tuple[Measured | None, EvaluationKind | None]:
+    """Return the evaluation of an entry and its kind; kinds are not mixed."""
+    found = [evaluations.get(run.id) for run in entry.runs]
+    if not all(found):
+        periodic = _over_seeds([_periodic(run) for run in entry.runs])
+        return periodic, None if periodic is None else "periodic"
+    complete = [one for one in found if one is not None]
     if entry.is_group:
-        return _over_seeds([_score(run, evaluations.get(run.id)) for run in entry.runs])
-    run = entry.runs[0]
-    found = evaluations.get(run.id)
-    if found is not None and found.mean_return is not None:
-        return Measured(found.mean_return, found.ci95, found.episodes)
-    score = _score(run, None)
-    return None if score is None else Measured(score)
+        return _over_seeds([one.mean_return for one in complete]), "final_policy"
+    (one,) = complete
+    assert one.mean_return is not None
+    return Measured(one.mean_return, one.ci95, one.episodes), "final_policy"
 
 
-def _score(run: RunRecord, evaluation: Evaluation | None) -> float | None:
-    """Return the mean of the last evaluation, or else of the last periodic evaluation."""
-    if evaluation is not None and evaluation.mean_return is not None:
-        return evaluation.mean_return
+def _periodic(run: RunRecord) -> float | None:
+    """Return the mean return of the last periodic evaluation."""
     value = (run.latest or {}).get("eval_reward")
     return None if value is None else float(value)
 
@@ -97,14 +111,11 @@ def _final(entry: Entry, last_rewards: Mapping[str, Sequence[float]]) -> Measure
     value, rewards = final_reward(run), np.asarray(last_rewards.get(run.id, ()), dtype=np.float64)
     if value is None:
         return None
-    if len(rewards) < 2:
-        return Measured(value)
-    return Measured(value, bootstrap_interval(mean, rewards), len(rewards))
+    return Measured(value, mean_interval(rewards), max(1, len(rewards)))
 
 
 def _over_seeds(found: Sequence[float | None]) -> Measured | None:
     scores = np.array([score for score in found if score is not None], dtype=np.float64)
     if not len(scores):
         return None
-    interval = bootstrap_interval(interquartile_mean, scores) if len(scores) > 1 else None
-    return Measured(float(interquartile_mean(scores)), interval, len(scores))
+    return Measured(float(interquartile_mean(scores)), iqm_interval(scores), len(scores))

@@ -26,6 +26,7 @@ _TRACKED = (
     "actor_loss",
     "critic_loss",
     "entropy",
+    "max_entropy",
     "std",
     "approx_kl",
     "clip_fraction",

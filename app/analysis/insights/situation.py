@@ -10,13 +10,15 @@ import numpy as np
 from app.analysis.insights.history import Array, History
 from app.analysis.insights.insight import Evidence
 from app.catalog.algorithms import AlgorithmSpec, get_algorithm
-from app.catalog.environments import ActionKind, EnvSpec
+from app.catalog.environments import ActionKind, EnvSpec, environment_of_run
 from app.protocol import Schedule
 from app.run_config import RunConfig
 from storage.records import RunStatus
 
 _BUCKETS = 20
 _MIN_EPISODES = 20
+_LEAST_CHOICE = 0.05
+"""Entropy of legal actions below which hardly ever more than one is legal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +92,24 @@ class Situation:
 
     @cached_property
     def max_entropy(self) -> float | None:
-        """The entropy of a uniform policy, for discrete actions: log |A|."""
+        """The entropy of a uniform policy, for discrete actions: log |A|.
+
+        With action masks, that of a uniform choice among the legal actions; None: not measured.
+        """
         spec = self.environment
+        if self.algorithm.masks_actions:
+            return self._max_entropy_of_legal_actions
         if spec.action_kind is ActionKind.DISCRETE and spec.n_actions and spec.n_actions > 1:
             return math.log(spec.n_actions)
         if spec.action_kind is ActionKind.MULTI_BINARY and spec.action_shape:
             return math.prod(spec.action_shape) * math.log(2)
         return None
+
+    @property
+    def _max_entropy_of_legal_actions(self) -> float | None:
+        measured = self.part("max_entropy", 0.0)
+        typical = float(np.median(measured)) if len(measured) else 0.0
+        return typical if typical > _LEAST_CHOICE else None
 
     @cached_property
     def largest_return(self) -> float | None:
@@ -112,8 +125,10 @@ class Situation:
             # Unknown bounds: ten times the largest return of an episode is generous.
             returns = [abs(one.reward) for one in (*self.history.first, *self.history.recent)]
             return 10 * max(returns) if len(returns) >= _MIN_EPISODES else None
-        # A time limit is no bound: values are bootstrapped beyond it.
-        return float(max(abs(low), abs(high)) / (1 - gamma))
+        # A time limit is no bound: values are bootstrapped beyond it. With frame skip the agent's
+        # reward is the sum over the skipped steps.
+        most = max(abs(low), abs(high)) * self.config.wrappers.frame_skip
+        return float(most / (1 - gamma))
 
     @property
     def time_limit(self) -> int | None:
@@ -173,10 +188,29 @@ class Situation:
     def is_near_goal(self) -> bool:
         """Whether the reward has risen by at least 90 % of the distance to the solved threshold."""
         threshold = self.environment.solved_threshold
-        if threshold is None or self.curve is None:
+        return threshold is not None and self._is_near(threshold)
+
+    @cached_property
+    def is_near_goal_without_wrappers(self) -> bool:
+        """The same for the threshold that the environment has without a time limit or frame skip.
+
+        A wrapper makes it another task, whose threshold isn't known.
+        """
+        spec = environment_of_run(self.config.env_id, self.config.env_kwargs)
+        return spec.solved_threshold is not None and self._is_near(spec.solved_threshold)
+
+    def _is_near(self, threshold: float) -> bool:
+        if self.curve is None:
             return False
         reached = max(float(self.curve.last(0.1).mean()), self._recent_mean)
         return reached >= threshold - 0.1 * abs(threshold - self.curve.start)
+
+    @property
+    def does_well(self) -> bool:
+        """Whether the reward is near the threshold; without a threshold, whether it has risen."""
+        if self.environment.solved_threshold is None:
+            return self.has_learned
+        return self.is_near_goal
 
     @property
     def _recent_mean(self) -> float:

@@ -111,6 +111,7 @@ def _facts(run: RunRecord) -> list[Fact]:
         "episodes": ("Episodes", done.episodes),
         "updates": ("Updates", done.updates),
         "elapsed_s": ("Seconds of training", done.elapsed_s),
+        "score": (_score_label(run), run.score),
         "mean_reward": ("Mean reward of the last 100 episodes", latest.get("mean_reward")),
         "best": ("Best mean reward of 100 episodes", done.best),
         "solved_at": ("Solved at step", done.solved_at),
@@ -123,8 +124,12 @@ def _facts(run: RunRecord) -> list[Fact]:
     ]
 
 
+def _score_label(run: RunRecord) -> str:
+    return "Score" if run.score_kind is None else f"Score ({run.score_kind.label})"
+
+
 def _without_details(found: JsonObject) -> JsonObject:
-    shown = ("id", "created_at", "timesteps", "checkpoint", "episodes", "mean_return")
+    shown = ("id", "created_at", "timesteps", "checkpoint", "episodes", "seeds", "mean_return")
     more = ("std_return", "median_return", "ci95", "min", "max", "mean_length", "custom")
     return {name: _round(found.get(name)) for name in (*shown, *more)}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.analysis.report.content import Repeat
-from app.run_config import RunConfig, RunRequest
+from app.run_config import RunConfig, RunRequest, current_preset
 from storage.records import JsonObject
 
 _FIELDS = tuple(name for name in RunRequest.model_fields if name not in {"seeds", "tags", "start"})
@@ -14,7 +14,7 @@ _FIELDS = tuple(name for name in RunRequest.model_fields if name not in {"seeds"
 
 def repeat_of(config: RunConfig) -> Repeat:
     """Return what creates a run with the same configuration, including its seed."""
-    settings = config.model_dump(mode="json")
+    settings = {**config.model_dump(mode="json"), "preset": current_preset(config)}
     request = {name: settings[name] for name in _FIELDS if _is_set(settings.get(name))}
     return Repeat(
         command=shlex.join(["python", "main.py", "train", *_arguments(request)]),

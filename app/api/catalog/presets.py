@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from app.api.shared import TheLab, ThePrincipal, refusals
 from app.catalog.algorithms import get_algorithm
-from app.catalog.presets import PresetName, expectation, presets_for
+from app.catalog.presets import Preset, PresetName, expectation, presets_for
 from app.run_config import RunConfig, RunRequest
 
 router = APIRouter(prefix="/presets", tags=["presets"], responses=refusals(422))
@@ -26,6 +26,10 @@ class PresetAnswer(BaseModel):
     """The mean return for each seed."""
     expected_seconds: float | None
     """CPU time of one training; null: not measured."""
+    published_score: float | None
+    """The score of one run that RL Zoo publishes for its values; not measured here."""
+    note: str
+    """What to know of it, such as values of RL Zoo that this lab doesn't have."""
 
 
 @router.get("")
@@ -35,16 +39,21 @@ async def presets(
     env_id: str = Query(max_length=200),
     algorithm: str = Query(max_length=200),
 ) -> dict[PresetName, PresetAnswer]:
-    """Return the presets `fast`, `stable` and `high_score` for environment and algorithm."""
+    """Return the presets of an environment and an algorithm.
+
+    `fast`, `stable` and `high_score` exist where they were measured, `rl_zoo` where RL Zoo has
+    values, `sb3_defaults` always.
+    """
     environment = await lab.environments.find(env_id, ask_worker=principal.may_work)
     chosen = get_algorithm(algorithm)
     chosen.check_fits(environment)
+    existing = presets_for(environment, chosen)
     return {
-        name: _answer(environment.id, chosen.id, name) for name in presets_for(environment, chosen)
+        name: _answer(environment.id, chosen.id, name, preset) for name, preset in existing.items()
     }
 
 
-def _answer(env_id: str, algorithm: str, name: PresetName) -> PresetAnswer:
+def _answer(env_id: str, algorithm: str, name: PresetName, preset: Preset) -> PresetAnswer:
     config = RunConfig.from_request(RunRequest(env_id=env_id, algorithm=algorithm, preset=name))
     known = expectation(env_id, algorithm, name)
     values = config.model_dump()
@@ -56,4 +65,6 @@ def _answer(env_id: str, algorithm: str, name: PresetName) -> PresetAnswer:
         expected_score=known.score if known else None,
         expected_scores=list(known.scores) if known else [],
         expected_seconds=known.seconds if known else None,
+        published_score=preset.published.score if preset.published else None,
+        note=preset.note,
     )

@@ -12,6 +12,7 @@ from pydantic import AliasPath, BaseModel, Field
 from app.analysis.comparison import (
     COMPARISON_METHOD,
     SCORE_METRIC,
+    AcrossTasks,
     Change,
     Comparing,
     Conclusion,
@@ -85,6 +86,8 @@ class ComparisonAnswer(BaseModel):
     method: str
     """Statistical method of the conclusions in `verdicts`."""
     curves: list[Line]
+    across_tasks: AcrossTasks | None
+    """Aggregates of normalized scores; null unless there are several environments."""
 
 
 def _comparing(lab: TheLab, access: TheAccess) -> Comparing:
@@ -108,6 +111,7 @@ async def compare(query: TheQuery, comparing: TheComparing) -> ComparisonAnswer:
         notes=list(found.notes),
         method=COMPARISON_METHOD,
         curves=await comparing.lines(entries, _view(query)),
+        across_tasks=found.across,
     )
 
 
@@ -152,14 +156,14 @@ async def _rows(query: ExportQuery, comparing: Comparing) -> Iterable[Sequence[o
 _NUMBERS = (
     *("key", "name", "seeds", "evaluation", "evaluation_low", "evaluation_high"),
     *("best", "best_low", "best_high", "final", "final_low", "final_high"),
-    *("timesteps", "elapsed_s", "solved", "solved_at"),
+    *("timesteps", "elapsed_s", "solved", "solved_at", "evaluation_kind"),
 )
 
 
 def _number_row(row: Numbers, name: str) -> list[object]:
     measured = [cell for value in (row.evaluation, row.best, row.final) for cell in _cells(value)]
     rest = [row.timesteps, round(row.elapsed_s, 3), row.solved, row.solved_at]
-    return [row.key, name, row.seeds, *measured, *rest]
+    return [row.key, name, row.seeds, *measured, *rest, row.evaluation_kind]
 
 
 def _cells(value: Measured | None) -> Sequence[float | None]:

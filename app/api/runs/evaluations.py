@@ -136,6 +136,10 @@ class Evaluation(Shape):
     seed_family: SeedFamily | None
     """`selection`: seeds of periodic evaluations, which selected the best policy; `test` and
     `final` seeds select nothing; null: seeds of none of these families."""
+    step_limit: int | None
+    """The step at which episodes were cut; null: the environment has a time limit itself."""
+    cut: int
+    """Number of episodes that were cut there."""
     successes: int | None
     success_rate: float | None
     """Fraction of episodes that reached the goal, where the environment reports `is_success`."""

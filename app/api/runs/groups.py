@@ -17,7 +17,7 @@ class Group(BaseModel):
     algorithm: str
     runs: list[Run]
     curve: list[GroupPoint]
-    """Interquartile mean over seeds of the mean reward, with a 95 % bootstrap band."""
+    """Interquartile mean over seeds of the mean reward, with its 95 % interval."""
     statistics: GroupStatistics | None
 
 

@@ -1,7 +1,7 @@
 """Publish a run on the Hugging Face Hub, and follow the upload."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StrictBool, StrictStr
@@ -27,6 +27,9 @@ class PublishRequest(RequestShape):
     message: Annotated[StrictStr, Field(max_length=200)] | None = None
     """Commit message of the upload."""
 
+    checkpoint: Any = None
+    """`best`, or the step of a pinned checkpoint; null: the final model."""
+
     def options(self) -> publishing.PublishRequest:
         """Convert to a request to the publishing service, without the token."""
         return publishing.PublishRequest(**self.model_dump(exclude={"token"}))
@@ -37,6 +40,8 @@ class Publication(Shape):
 
     repo_id: str
     private: bool
+    checkpoint: int | str | None
+    """`best`, or the step of a checkpoint; null: the final model."""
     status: PublicationStatus
     progress: float = Field(ge=0, le=1)
     step: str | None
@@ -92,11 +97,14 @@ async def progress(run: TheRun, lab: TheLab) -> Publication:
 
 @router.get("/preview")
 async def preview(
-    run: TheRun, lab: TheLab, repo_id: Annotated[str, Query(max_length=200)] = "me/model"
+    run: TheRun,
+    lab: TheLab,
+    repo_id: Annotated[str, Query(max_length=200)] = "me/model",
+    checkpoint: Annotated[str | None, Query(max_length=40)] = None,
 ) -> Preview:
     """Return the model card and the files as they would be uploaded."""
     upload, sizes = await lab.sharing.publishing.preview(
-        run, publishing.PublishRequest(repo_id=repo_id)
+        run, publishing.PublishRequest(repo_id=repo_id, checkpoint=checkpoint)
     )
     files = [PreviewedFile(name=name, size=size) for name, size in sizes.items()]
     return Preview(card=upload.card, files=files)

@@ -21,6 +21,7 @@ from app.api.shared import (
 from app.catalog.algorithms import get_algorithm
 from app.catalog.environments import find_in_catalogue
 from app.core import InputError, UnknownAlgorithmError
+from app.protocol import ScheduleMode
 from app.run_config import (
     LIVE_HYPERPARAMETERS,
     MAX_TIMESTEPS,
@@ -32,7 +33,7 @@ from app.run_config import (
 from app.runs import BranchRequest
 from storage.records import SORTABLE, ChangeableRun, RunFilter, RunStatus, Visibility
 
-_WHILE_TRAINING = (*LIVE_HYPERPARAMETERS, "total_timesteps")
+_WHILE_TRAINING = (*LIVE_HYPERPARAMETERS, "total_timesteps", "schedules")
 _SHARING = ("visibility", "shared_with")
 _ARCHIVED = {"true": True, "false": False, "all": None}
 
@@ -45,6 +46,10 @@ class RunChanges(RunLabels):
     shared_with: Annotated[list[ShortText], Field(max_length=100)] | None = None
     """E-mail addresses of users who may see it."""
     total_timesteps: WholeNumber | None = Field(default=None, ge=1, le=MAX_TIMESTEPS)
+    schedules: ScheduleMode | None = None
+    """What another `total_timesteps` does to schedules and exploration: `hold` lets them end at the
+    step where they would have ended and keep that value (the default once a run has begun);
+    `stretch` spreads them over the new budget."""
     learning_rate: Any = None
     ent_coef: Any = None
     clip_range: Any = None
@@ -107,7 +112,8 @@ async def change(
     values = changes.model_dump(exclude_none=True)
     for name in _WHILE_TRAINING:
         if name in changes.model_fields_set and getattr(changes, name) is None:
-            raise InputError(f"{name} must be a number, got null.", field=name)
+            kind = "hold or stretch" if name == "schedules" else "a number"
+            raise InputError(f"{name} must be {kind}, got null.", field=name)
     for name in changes.model_fields_set:
         if getattr(changes, name) is None:
             raise InputError(f"{name} must not be null. Leave it out to keep it.", field=name)

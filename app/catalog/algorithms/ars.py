@@ -43,6 +43,7 @@ ARS = AlgorithmSpec(
     ),
     family=Family.SEARCH,
     library="sb3_contrib",
+    samples_actions=False,
     action_kinds=(ActionKind.DISCRETE, ActionKind.CONTINUOUS),
     default_n_envs=1,
     check_together=_check,

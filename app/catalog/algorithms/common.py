@@ -1,6 +1,7 @@
 """Hyperparameters shared by several algorithms, and checks of their combinations."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -228,7 +229,10 @@ def update_schedule(train_freq: int, gradient_steps: int = 1) -> tuple[Hyperpara
             min=1,
             max=100_000,
             scale="log",
-            description="Environment steps between two updates.",
+            description=(
+                "Steps of each parallel environment between two updates: n_envs times as many "
+                "over all of them."
+            ),
         ),
         Hyperparameter(
             name="gradient_steps",
@@ -236,7 +240,10 @@ def update_schedule(train_freq: int, gradient_steps: int = 1) -> tuple[Hyperpara
             default=gradient_steps,
             min=-1,
             max=10_000,
-            description="Gradient steps per update; -1: as many as steps were collected.",
+            description=(
+                "Gradient steps per update; -1: as many as steps were collected over all "
+                "environments."
+            ),
         ),
         Hyperparameter(
             name="n_steps",
@@ -272,6 +279,16 @@ def target_update_interval(default: int) -> Hyperparameter:
         scale="log",
         description="Steps between two updates of the target network.",
     )
+
+
+TARGET_UPDATES_OF_ROUND = replace(
+    target_update_interval(1),
+    description=(
+        "Gradient steps of one update between two updates of the target networks, which each "
+        "update begins with: no effect with one gradient step per update."
+    ),
+)
+"""The interval of SAC and TQC: SB3 counts the gradient steps of each update from 0."""
 
 
 def exploration(decay: float, final: float) -> tuple[Hyperparameter, ...]:

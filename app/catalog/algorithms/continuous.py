@@ -1,18 +1,43 @@
 """Off-policy actor-critics for continuous actions."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import (
     ACTOR_AND_CRITICS,
-    log_std_init,
+    SDE_LOG_STD_INIT,
     n_critics,
     n_quantiles,
     network,
 )
 from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family, Group, Hyperparameter
-from app.catalog.environments import ActionKind
+from app.catalog.environments import ActionKind, EnvSpec
+from app.core import InputError
 
 _BUFFER = 300_000
 _WARMUP = 1_000
+
+_NETWORK = network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS)
+_WIDE_CRITICS = (
+    replace(_NETWORK[0], default={"pi": (256, 256), "qf": (1024, 1024)}),
+    *_NETWORK[1:],
+)
+"""CrossQ's critics have no target networks and need more units instead."""
+
+
+def _check_quantiles(values: Mapping[str, Any], n_envs: int, environment: EnvSpec) -> None:
+    """Refuse critics that drop all their quantiles: they would never change."""
+    common.check_buffer(values, n_envs, environment)
+    dropped, available = values["top_quantiles_to_drop_per_net"], values["n_quantiles"]
+    if dropped >= available:
+        raise InputError(
+            f"top_quantiles_to_drop_per_net {dropped} leaves none of the {available} quantiles of "
+            f"a critic (n_quantiles) to learn from. Lower it to at most {available - 1}.",
+            field="hyperparameters.top_quantiles_to_drop_per_net",
+        )
+
 
 SAC = AlgorithmSpec(
     id="SAC",
@@ -45,13 +70,13 @@ SAC = AlgorithmSpec(
         common.tau(0.005),
         common.gamma(),
         *common.update_schedule(1),
-        common.target_update_interval(1),
+        common.TARGET_UPDATES_OF_ROUND,
         *common.ENTROPY_TARGET,
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
-        log_std_init(-3.0),
+        *_NETWORK,
+        SDE_LOG_STD_INIT,
         n_critics(2),
     ),
 )
@@ -74,6 +99,7 @@ TD3 = AlgorithmSpec(
     family=Family.REPLAY,
     is_in_fast_engine=True,
     exports_to_onnx=True,
+    samples_actions=False,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
     check_together=common.check_buffer,
@@ -105,7 +131,7 @@ TD3 = AlgorithmSpec(
             max=10.0,
             description="Bound at which this noise is clipped.",
         ),
-        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
+        *network(400, 300, activation="relu", networks=ACTOR_AND_CRITICS),
         n_critics(2),
     ),
 )
@@ -129,7 +155,7 @@ TQC = AlgorithmSpec(
     exports_to_onnx=True,
     action_kinds=(ActionKind.CONTINUOUS,),
     default_n_envs=1,
-    check_together=common.check_buffer,
+    check_together=_check_quantiles,
     defaults_for=common.buffer_defaults(_BUFFER),
     hyperparameters=(
         common.learning_rate(3e-4),
@@ -138,7 +164,7 @@ TQC = AlgorithmSpec(
         common.tau(0.005),
         common.gamma(),
         *common.update_schedule(1),
-        common.target_update_interval(1),
+        common.TARGET_UPDATES_OF_ROUND,
         Hyperparameter(
             name="top_quantiles_to_drop_per_net",
             type="int",
@@ -151,8 +177,8 @@ TQC = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
-        log_std_init(-3.0),
+        *_NETWORK,
+        SDE_LOG_STD_INIT,
         n_critics(2),
         n_quantiles(25),
     ),
@@ -186,8 +212,8 @@ CROSSQ = AlgorithmSpec(
         common.action_noise(None),
         *common.STATE_DEPENDENT_NOISE,
         common.SDE_AT_WARMUP,
-        *network(256, 256, activation="relu", networks=ACTOR_AND_CRITICS),
-        log_std_init(-3.0),
+        *_WIDE_CRITICS,
+        SDE_LOG_STD_INIT,
         n_critics(2),
     ),
 )

@@ -1,12 +1,15 @@
 """Deep Q-Networks, which learn action values."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import n_quantiles, network
 from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family
 from app.catalog.environments import ActionKind, EnvSpec
+
+_MAX_NORM = common.max_grad_norm(10.0)
 
 _HYPERPARAMETERS = (
     common.learning_rate(1e-3),
@@ -17,7 +20,7 @@ _HYPERPARAMETERS = (
     *common.update_schedule(4),
     common.target_update_interval(500),
     *common.exploration(0.2, 0.05),
-    common.max_grad_norm(10.0),
+    _MAX_NORM,
     *network(64, 64, activation="relu"),
 )
 
@@ -74,5 +77,8 @@ QRDQN = AlgorithmSpec(
     default_n_envs=1,
     check_together=common.check_buffer,
     defaults_for=_defaults,
-    hyperparameters=(*_HYPERPARAMETERS, n_quantiles(50)),
+    hyperparameters=(
+        *(replace(one, nullable=True) if one == _MAX_NORM else one for one in _HYPERPARAMETERS),
+        n_quantiles(50),
+    ),
 )

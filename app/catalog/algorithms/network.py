@@ -1,5 +1,7 @@
 """Hyperparameters of the network: size, activation and initialization."""
 
+from dataclasses import replace
+
 from app.catalog.algorithms.spec import Group, Hyperparameter
 
 ACTOR_AND_VALUE = ("pi", "vf")
@@ -17,7 +19,7 @@ def network(
             type="layers",
             default=sizes,
             min=1,
-            max=1024,
+            max=2048,
             group=Group.NETWORK,
             networks=networks,
             description="Sizes of the network's hidden layers"
@@ -61,6 +63,15 @@ def log_std_init(default: float) -> Hyperparameter:
         group=Group.NETWORK,
         description="Logarithm of the initial standard deviation of actions: lower explores less.",
     )
+
+
+SDE_LOG_STD_INIT = replace(
+    log_std_init(-3.0),
+    description=(
+        "With use_sde only: logarithm of the initial standard deviation of its noise; lower "
+        "explores less. Otherwise the deviation is a learned function of the state."
+    ),
+)
 
 
 def n_quantiles(default: int) -> Hyperparameter:

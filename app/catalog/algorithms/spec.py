@@ -109,6 +109,8 @@ class AlgorithmSpec:
     is_in_fast_engine: bool = False
     masks_actions: bool = False
     """Whether it uses the environment's action masks."""
+    samples_actions: bool = True
+    """Whether its policy can sample actions; otherwise each observation has only one."""
     exports_to_onnx: bool = False
     """Whether its policy, made of dense layers, can be exported as ONNX."""
     action_kinds: tuple[ActionKind, ...]

@@ -15,6 +15,11 @@ from app.catalog.environments.envpool import why_no_envpool
 from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, filter_choices
 from app.catalog.environments.key_maps import Action, Key, KeyMap, key_map, neutral_value
 from app.catalog.environments.options import OptionValue
+from app.catalog.environments.reference_scores import (
+    ReferenceScore,
+    reference_score,
+    reference_scores,
+)
 from app.catalog.environments.spec import ActionKind, Difficulty, EnvSpec, ObservationKind, Observed
 
 __all__ = [
@@ -33,6 +38,7 @@ __all__ = [
     "ObservationKind",
     "Observed",
     "OptionValue",
+    "ReferenceScore",
     "environment_of_run",
     "filter_choices",
     "find_in_catalogue",
@@ -41,6 +47,8 @@ __all__ = [
     "installed_ids",
     "key_map",
     "neutral_value",
+    "reference_score",
+    "reference_scores",
     "register_environment",
     "why_no_envpool",
     "with_options_of_id",

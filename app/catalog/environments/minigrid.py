@@ -24,6 +24,10 @@ def _room(
         n_actions=7,
         action_labels=("left", "right", "forward", "pick up", "drop", "toggle", "done"),
         observed=_OBSERVED,
+        observation_wrappers=(
+            "minigrid.wrappers:ImgObsWrapper",
+            "gymnasium.wrappers:FlattenObservation",
+        ),
         reward_range=(0.0, 1.0),
         solved_threshold=None,
         max_episode_steps=max_episode_steps,

@@ -98,6 +98,8 @@ class EnvSpec:
     """Number of agents that act at once."""
     default_frame_stack: int = 1
     """Default number of stacked observations."""
+    observation_wrappers: tuple[str, ...] = ()
+    """Wrappers, as `module:Class`, that flatten its observations for SB3; innermost first."""
     repeats_itself: bool = True
     """Whether the same seed and actions give exactly the same states, even in a new process."""
     renders: bool = True

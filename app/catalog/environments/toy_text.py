@@ -139,6 +139,7 @@ BLACKJACK = EnvSpec(
         Observed(name="no usable ace", low=0, high=1),
         Observed(name="usable ace", low=0, high=1),
     ),
+    observation_wrappers=("gymnasium.wrappers:FlattenObservation",),
     reward_range=(-1.0, 1.0),
     solved_threshold=None,
     max_episode_steps=None,

@@ -1,6 +1,15 @@
-"""Tuned settings per environment and algorithm, with their measured scores."""
+"""Complete settings per environment and algorithm: tuned here, SB3's defaults, RL Zoo's."""
 
-from app.catalog.presets.catalogue import expectation, presets_for
-from app.catalog.presets.spec import Expectation, Preset, PresetName
+from app.catalog.presets.catalogue import expectation, get_preset, presets_for
+from app.catalog.presets.spec import Expectation, Preset, PresetName, Published, write_score
 
-__all__ = ["Expectation", "Preset", "PresetName", "expectation", "presets_for"]
+__all__ = [
+    "Expectation",
+    "Preset",
+    "PresetName",
+    "Published",
+    "expectation",
+    "get_preset",
+    "presets_for",
+    "write_score",
+]

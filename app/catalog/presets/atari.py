@@ -45,8 +45,7 @@ ATARI_ZOO: Mapping[str, Preset] = {
             "target_update_interval": 10_000,
             "exploration_fraction": 0.025,
             "n_quantiles": 200,
-            # Not clipped.
-            "max_grad_norm": 1_000.0,
+            "max_grad_norm": None,
         },
         wrappers=_STACKED,
     ),

@@ -1,30 +1,69 @@
-"""The presets of every environment and algorithm: tuned ones, or else derived from defaults."""
+"""The presets of every environment and algorithm: tuned here, SB3's defaults, RL Zoo's."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from app.catalog.algorithms import AlgorithmSpec
+from app.catalog.algorithms import (
+    SB3_N_ENVS,
+    AlgorithmSpec,
+    max_buffer_size,
+    sb3_defaults,
+)
 from app.catalog.environments import EnvSpec
 from app.catalog.presets.box2d import BOX2D
 from app.catalog.presets.classic_control import CLASSIC_CONTROL
+from app.catalog.presets.rl_zoo import zoo_preset
 from app.catalog.presets.spec import Expectation, Preset, PresetName
+from app.catalog.presets.toy_text import TOY_TEXT
+from app.core import InputError
 
-TUNED = {**CLASSIC_CONTROL, **BOX2D}
-"""The fast, stable and high-score presets by environment and algorithm."""
+TUNED: Mapping[tuple[str, str], Mapping[PresetName, Preset]] = {
+    **CLASSIC_CONTROL,
+    **TOY_TEXT,
+    **BOX2D,
+}
+"""The lab's own presets by environment and algorithm, cheap trainings first."""
 
 MEASURED = Path(__file__).parent / "measured.json"
 """The results of `make presets`."""
 
-_SHARE_OF_DEFAULT = {PresetName.FAST: 0.5, PresetName.STABLE: 1.0, PresetName.HIGH_SCORE: 2.0}
+MIN_SEEDS = 3
+"""A preset of the lab is offered once it was measured with so many seeds."""
+
+_SMALLER_BUFFER = "A worker can't hold the replay buffer of {:,} steps; it has {:,} here."
 
 
 def presets_for(environment: EnvSpec, algorithm: AlgorithmSpec) -> dict[PresetName, Preset]:
-    """Return the three presets of an environment and an algorithm."""
-    tuned = TUNED.get((environment.id, algorithm.id))
-    if tuned is not None:
-        return dict(zip(PresetName, tuned, strict=True))
-    return {name: _derived(environment, algorithm, name) for name in PresetName}
+    """Return the presets that exist for an environment and an algorithm."""
+    tuned = TUNED.get((environment.id, algorithm.id), {})
+    found = {name: one for name, one in tuned.items() if _is_measured(environment, algorithm, name)}
+    found[PresetName.SB3_DEFAULTS] = _completed(
+        Preset(total_timesteps=environment.default_timesteps), environment, algorithm
+    )
+    zoo = zoo_preset(environment, algorithm)
+    if zoo is not None:
+        found[PresetName.RL_ZOO] = _completed(zoo, environment, algorithm)
+    return found
+
+
+def get_preset(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> Preset:
+    """Return one preset of an environment and an algorithm.
+
+    Raises:
+        InputError: if they have no preset of this name.
+    """
+    existing = presets_for(environment, algorithm)
+    if name not in existing:
+        raise InputError(
+            f"{algorithm.id} on {environment.id} has no preset {name}. "
+            f"Choose one of: {', '.join(existing)}.",
+            field="preset",
+        )
+    return existing[name]
 
 
 def expectation(env_id: str, algorithm: str, name: PresetName) -> Expectation | None:
@@ -38,12 +77,29 @@ def expectation(env_id: str, algorithm: str, name: PresetName) -> Expectation | 
     )
 
 
-def _derived(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> Preset:
-    """Return the defaults; for a high score twice the budget and a decaying learning rate."""
-    rate = next(p.default for p in algorithm.hyperparameters if p.name == "learning_rate")
-    decay = {"learning_rate": f"{rate:g} -> 0"} if name is PresetName.HIGH_SCORE else {}
-    steps = int(environment.default_timesteps * _SHARE_OF_DEFAULT[name])
-    return Preset(total_timesteps=steps, hyperparameters=decay)
+def _is_measured(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> bool:
+    known = expectation(environment.id, algorithm.id, name)
+    return known is not None and len(known.scores) >= MIN_SEEDS
+
+
+def _completed(preset: Preset, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
+    """Return a preset of SB3 or RL Zoo with SB3's defaults of all values that it leaves out."""
+    of_environment = algorithm.defaults_for(environment)
+    values: dict[str, Any] = {**sb3_defaults(algorithm), **preset.hyperparameters}
+    if "net_arch" in of_environment and "net_arch" not in preset.hyperparameters:
+        # SB3's layers depend on the observations, too.
+        values["net_arch"] = of_environment["net_arch"]
+    notes = [preset.note] if preset.note else []
+    limit = max_buffer_size(environment)
+    if values.get("buffer_size", 0) > limit:
+        notes.append(_SMALLER_BUFFER.format(values["buffer_size"], limit))
+        values["buffer_size"] = limit
+    return replace(
+        preset,
+        n_envs=preset.n_envs or SB3_N_ENVS,
+        hyperparameters=values,
+        note=" ".join(notes),
+    )
 
 
 @cache

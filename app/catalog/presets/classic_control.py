@@ -1,8 +1,9 @@
 """Presets of the classic-control family."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from app.catalog.presets.spec import Preset, for_budgets
+from app.catalog.presets.spec import Preset, PresetName
 
 _CARTPOLE_PPO = {
     "n_steps": 32,
@@ -38,12 +39,11 @@ _ACROBOT_DQN = {
 }
 _ACROBOT_PPO = {
     "n_steps": 256,
-    "batch_size": 256,
+    "batch_size": 64,
     "n_epochs": 4,
     "gae_lambda": 0.94,
-    "learning_rate": "1e-3 -> 0",
+    "learning_rate": "5e-4 -> 0",
 }
-_ACROBOT_STEADY = {**_ACROBOT_PPO, "batch_size": 64, "learning_rate": "5e-4 -> 0"}
 _MOUNTAIN_CAR_PPO = {
     "n_steps": 128,
     "batch_size": 256,
@@ -91,49 +91,25 @@ _CONTINUOUS_CAR_SAC = {
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
 
-def _with_replay_buffer(fast: int, stable: int, values: dict[str, Any]) -> tuple[Preset, ...]:
-    """Return presets of an off-policy algorithm; for a high score the learning rate decays."""
-    decaying = {**values, "learning_rate": f"{values['learning_rate']} -> 0"}
-    return (
-        Preset(total_timesteps=fast, hyperparameters=values),
-        Preset(total_timesteps=stable, hyperparameters=values),
-        Preset(total_timesteps=stable, hyperparameters=decaying),
-    )
+def _only(
+    name: PresetName, steps: int, values: Mapping[str, Any], **others: Any
+) -> Mapping[PresetName, Preset]:
+    """Return the one preset of a pair."""
+    return {name: Preset(total_timesteps=steps, hyperparameters=values, **others)}
 
 
 CLASSIC_CONTROL = {
-    ("CartPole-v1", "PPO"): for_budgets(
-        80_000, 120_000, 150_000, n_envs=32, hyperparameters=_CARTPOLE_PPO
+    ("CartPole-v1", "PPO"): _only(PresetName.FAST, 80_000, _CARTPOLE_PPO, n_envs=32),
+    ("CartPole-v1", "DQN"): _only(PresetName.STABLE, 50_000, _CARTPOLE_DQN),
+    ("Acrobot-v1", "PPO"): _only(
+        PresetName.HIGH_SCORE, 1_000_000, _ACROBOT_PPO, n_envs=16, wrappers=_SCALED
     ),
-    ("CartPole-v1", "DQN"): _with_replay_buffer(30_000, 50_000, _CARTPOLE_DQN),
-    ("Acrobot-v1", "PPO"): (
-        *(
-            Preset(total_timesteps=steps, n_envs=16, hyperparameters=_ACROBOT_PPO, wrappers=_SCALED)
-            for steps in (200_000, 500_000)
-        ),
-        Preset(
-            total_timesteps=1_000_000,
-            n_envs=16,
-            hyperparameters=_ACROBOT_STEADY,
-            wrappers=_SCALED,
-        ),
+    ("Acrobot-v1", "DQN"): _only(PresetName.STABLE, 100_000, _ACROBOT_DQN),
+    ("MountainCar-v0", "PPO"): _only(
+        PresetName.HIGH_SCORE, 1_000_000, _MOUNTAIN_CAR_PPO, n_envs=16, wrappers=_SCALED
     ),
-    ("Acrobot-v1", "DQN"): _with_replay_buffer(30_000, 100_000, _ACROBOT_DQN),
-    ("MountainCar-v0", "PPO"): for_budgets(
-        300_000, 500_000, 1_000_000, n_envs=16, hyperparameters=_MOUNTAIN_CAR_PPO, wrappers=_SCALED
-    ),
-    ("MountainCar-v0", "DQN"): _with_replay_buffer(80_000, 120_000, _MOUNTAIN_CAR_DQN),
-    ("MountainCarContinuous-v0", "SAC"): _with_replay_buffer(20_000, 50_000, _CONTINUOUS_CAR_SAC),
-    ("Pendulum-v1", "SAC"): _with_replay_buffer(8_000, 20_000, _PENDULUM_SAC),
-    ("Pendulum-v1", "PPO"): (
-        *(
-            Preset(total_timesteps=steps, n_envs=4, hyperparameters=_PENDULUM_PPO)
-            for steps in (50_000, 100_000)
-        ),
-        Preset(
-            total_timesteps=100_000,
-            n_envs=4,
-            hyperparameters={**_PENDULUM_PPO, "learning_rate": "1e-3 -> 0"},
-        ),
-    ),
+    ("MountainCar-v0", "DQN"): _only(PresetName.STABLE, 120_000, _MOUNTAIN_CAR_DQN),
+    ("Pendulum-v1", "SAC"): _only(PresetName.STABLE, 20_000, _PENDULUM_SAC),
+    ("Pendulum-v1", "PPO"): _only(PresetName.STABLE, 100_000, _PENDULUM_PPO, n_envs=4),
+    ("MountainCarContinuous-v0", "SAC"): _only(PresetName.STABLE, 50_000, _CONTINUOUS_CAR_SAC),
 }

@@ -71,6 +71,7 @@ class PeriodicEvaluation:
         self._run_log = run_log
         self._results = results
         self._failures = 0
+        self._has_reported_cut = False
         self._trainer = trainer
         self._tasks = Tasks()
         self._newest: PackedPolicy | None = None
@@ -130,6 +131,7 @@ class PeriodicEvaluation:
         seed = selection_seed(step, episodes)
         found, _ = await player.play(policy.frame, episodes=episodes, seed=seed)
         self._results.add(found)
+        await self._report_cut(found)
         # Before the trainer hears of the result: then it may be the last one, and the run ends.
         is_proposed = self._judge.proposes(found.mean_return)
         if is_proposed:
@@ -153,6 +155,18 @@ class PeriodicEvaluation:
         await self._run_log.judged(step, mean, threshold, is_solved=is_solved)
         if is_solved and self._config.stop_when_solved:
             self._trainer.send(messages.encode(commands.Solved()))
+
+    async def _report_cut(self, found: messages.Evaluated) -> None:
+        """Log the first evaluation that cut episodes."""
+        if not found.cut or self._has_reported_cut:
+            return
+        self._has_reported_cut = True
+        message = (
+            f"The evaluation at step {found.timesteps:,} cut {found.cut} of {len(found.returns)} "
+            f"episodes at {found.step_limit:,} steps: the environment has no time limit. Their "
+            "returns count up to there. wrappers.time_limit sets a limit for training, too."
+        )
+        await self._run_log.noted(messages.Noted(event_type="evaluation_cut", message=message))
 
     async def _log_failure(self, reason: str) -> None:
         self._failures += 1

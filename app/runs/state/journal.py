@@ -14,7 +14,13 @@ import msgspec
 from app.core import StorageThread, Tasks, until_written, write_value
 from app.core.events import Event
 from app.protocol import messages
-from app.run_config import config_of, describe_engine, environment_of
+from app.run_config import (
+    config_of,
+    describe_engine,
+    describe_extension,
+    environment_of,
+    settings_after,
+)
 from app.runs.state.endings import Ending
 from app.runs.state.feed import RECENT_EVENTS, RECENT_LINES, RunFeed
 from storage import NotWrittenError
@@ -146,13 +152,18 @@ class Journal:
         if event is not None and (feed := self._feeds.get(event.run_id)) is not None:
             feed.add_event(event)
 
-    async def record_change(self, run_id: str, timesteps: int, values: Mapping[str, Any]) -> None:
-        """Record in a run's config which values it uses from a step on."""
-        change = {"timesteps": timesteps, **msgspec.to_builtins(values)}
-        budget = {name: values[name] for name in ("total_timesteps",) if name in values}
-        merge = partial(self._storage, runs.merge_config, run_id, budget, change=change)
-        run = await until_written(merge, f"A change of run {run_id}")
+    async def record_change(
+        self, run_id: str, timesteps: int, values: Mapping[str, Any]
+    ) -> str | None:
+        """Record in a run's config which values it uses from a step on.
+
+        Returns:
+            What a change of the budget does to schedules, if the run has any.
+        """
+        store = partial(self._storage, store_change, run_id, timesteps, values)
+        run, sentence = await until_written(store, f"A change of run {run_id}")
         await self.save_config(run)
+        return sentence
 
     async def save_config(self, run: RunRecord) -> RunRecord:
         """Write a changed config to the run's folder, too, and announce it."""
@@ -218,9 +229,9 @@ class RunLog:
             if getattr(change, name) is not None
         }
         words = ", ".join(f"{name} {write_value(value)}" for name, value in values.items())
-        await self._journal.record_change(self._run_id, timesteps, values)
+        sentence = await self._journal.record_change(self._run_id, timesteps, values)
         data = {"timesteps": timesteps, "values": msgspec.to_builtins(values)}
-        message = f"From step {timesteps:,} on: {words}."
+        message = " ".join(filter(None, [f"From step {timesteps:,} on: {words}.", sentence]))
         await self._journal.add_event(self._run_id, "changed", message, data=data)
 
     async def noted(self, note: messages.Noted) -> None:
@@ -246,6 +257,21 @@ class RunLog:
         # The worker continues meanwhile; only its next messages are handled later.
         move = partial(self._journal.move, self._run_id, status, message)
         return await until_written(move, f"That run {self._run_id} is {status}")
+
+
+def store_change(
+    run_id: str, timesteps: int, values: Mapping[str, Any]
+) -> tuple[RunRecord, str | None]:
+    """Store that a run uses other values from a step on; return what happens to schedules, too."""
+    with transaction():
+        config = config_of(runs.get_run(run_id))
+        total = values.get("total_timesteps")
+        sentence = total and describe_extension(
+            config, total, values.get("schedules"), at=timesteps
+        )
+        change = {"timesteps": timesteps, **msgspec.to_builtins(values)}
+        run = runs.merge_config(run_id, settings_after(config, values), change=change)
+        return run, sentence
 
 
 def _move_and_log(

@@ -15,6 +15,7 @@ from app.worker.envs.environments import (
     find_environment,
     frame_stack,
     make_env,
+    observation_wrappers,
     policy_kind,
 )
 
@@ -110,6 +111,7 @@ def describe_env(env: gym.Env[Any, Any]) -> messages.Described:
         repeats_itself=not env.spec.nondeterministic and stack == 1,
         renders="rgb_array" in env.metadata.get("render_modes", ()),
         action_names=_action_names(env),
+        observation_wrappers=observation_wrappers(env),
     )
 
 

@@ -4,13 +4,14 @@ import importlib
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import gymnasium as gym
+import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, registry
 
-from app.protocol import FRAME_SKIP
+from app.protocol import FRAME_SKIP, ObservationWrapper
 from app.worker.envs.atari import is_atari, make_atari
 
 _OPTIONAL_PACKAGES = ("ale_py", "minigrid")
@@ -121,6 +122,24 @@ def episode_limit(env: gym.Env[Any, Any]) -> int | None:
     if frames := env.spec.kwargs.get("max_num_frames_per_episode"):
         limit = frames // FRAME_SKIP
     return limit if isinstance(limit, int) else None
+
+
+def success_in(info: Mapping[str, Any]) -> bool | None:
+    """Return whether an episode reached its goal, by the info of its last step; None: unknown."""
+    found = info.get("is_success")
+    return bool(found) if isinstance(found, bool | int | float | np.bool_ | np.number) else None
+
+
+def observation_wrappers(env: gym.Env[Any, Any]) -> tuple[ObservationWrapper, ...]:
+    """Return the wrappers of `make_env` that flatten observations, innermost first."""
+    found: list[ObservationWrapper] = []
+    while isinstance(env, gym.Wrapper):
+        name = type(env).__name__
+        found += [
+            wrapper for wrapper in get_args(ObservationWrapper) if wrapper.endswith(f":{name}")
+        ]
+        env = env.env
+    return tuple(reversed(found))
 
 
 def frame_stack(spec: EnvSpec) -> int:

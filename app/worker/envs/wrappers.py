@@ -81,10 +81,9 @@ class Randomized(_Wrapper):
 
     def reset(self, **arguments: Any) -> _Reset:
         """Sample the attributes and begin an episode."""
-        if (seed := arguments.get("seed")) is not None:
-            self.unwrapped.np_random = np.random.default_rng(seed)
+        generator = self._random if arguments.get("seed") is None else _spawn(arguments["seed"])
         for name, (low, high) in self._ranges.items():
-            setattr(self.unwrapped, name, float(self._random.uniform(low, high)))
+            setattr(self.unwrapped, name, float(generator.uniform(low, high)))
         self._update_derived()
         return self.env.reset(**arguments)
 
@@ -94,6 +93,14 @@ class Randomized(_Wrapper):
         if hasattr(env, "polemass_length"):
             env.total_mass = env.masspole + env.masscart
             env.polemass_length = env.masspole * env.length
+
+
+def _spawn(seed: int) -> np.random.Generator:
+    """Return a generator independent of the one that the seed itself makes.
+
+    From that one the environment draws its first state, which would depend on the attributes.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
 class FrameSkip(_Wrapper):
@@ -185,6 +192,18 @@ class NoisyObservations(_Wrapper):
     def _with_noise(self, observation: Any) -> Any:  # noqa: ANN401 - any observation
         noise = self._random.normal(0.0, self._deviation, observation.shape)
         return (observation + noise).astype(observation.dtype)
+
+
+class EvaluationLimit(gym.wrappers.TimeLimit[Any, Any]):
+    """Truncates the episodes of evaluations where the environment itself never would.
+
+    Some deterministic policies never come to an end: in CliffWalking, one that walks into a wall.
+    """
+
+    STEPS = 5_000
+
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        super().__init__(env, self.STEPS)
 
 
 class Masked(_Wrapper):

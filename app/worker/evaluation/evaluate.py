@@ -11,7 +11,11 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Channel, Control, commands, messages
 from app.worker.envs.rendering import KeepsLastFrame
-from app.worker.envs.vectorized.pipeline import make_evaluation_envs, rendered_environment
+from app.worker.envs.vectorized.pipeline import (
+    evaluation_limit,
+    make_evaluation_envs,
+    rendered_environment,
+)
 from app.worker.evaluation.double_precision import can_compute_in_double, compute_in_double
 from app.worker.evaluation.episode_recorder import EpisodeRecorder
 from app.worker.evaluation.evaluation_code import EvaluationFunction
@@ -59,7 +63,7 @@ class EpisodeResults:
             episodes=len(self.episodes), returned=last.return_, length=last.length
         )
 
-    def message(self, timesteps: int) -> messages.Evaluated:
+    def message(self, timesteps: int, *, step_limit: int | None) -> messages.Evaluated:
         """Return the message about all episodes of a policy with this many training steps."""
         outcomes = [one.is_success for one in self.episodes if one.is_success is not None]
         return messages.Evaluated(
@@ -67,6 +71,7 @@ class EpisodeResults:
             returns=tuple(self.returns),
             lengths=tuple(one.length for one in self.episodes),
             truncated=sum(one.truncated for one in self.episodes),
+            step_limit=step_limit,
             successes=sum(outcomes) if outcomes else None,
             custom=tuple(self.custom),
         )
@@ -114,7 +119,8 @@ def evaluate(job: commands.Evaluate, channel: Channel, control: Control) -> None
     for header in received_policies(evaluator.model, evaluator.envs, control):
         assert control.episodes is not None
         results = evaluator.play(control.episodes)
-        channel.send(results.message(header.timesteps))
+        step_limit = evaluation_limit(evaluator.envs)
+        channel.send(results.message(header.timesteps, step_limit=step_limit))
     channel.send(messages.Finished(reason="stopped"))
     evaluator.close()
 

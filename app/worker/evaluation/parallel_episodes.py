@@ -12,13 +12,14 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import commands
+from app.worker.envs.environments import success_in
 from app.worker.envs.vectorized.pipeline import (
     load_statistics,
     make_episode_envs,
     save_statistics,
 )
 from app.worker.envs.wrappers import Masked
-from app.worker.evaluation.player import FinishedEpisode, act, success_in
+from app.worker.evaluation.player import FinishedEpisode, act
 
 _MOST_AT_ONCE = 25
 """Number of episodes that are played at the same time; each needs an environment."""

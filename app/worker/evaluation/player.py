@@ -9,6 +9,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Control, messages
+from app.worker.envs.environments import success_in
 from app.worker.envs.wrappers import Masked
 from app.worker.models.models import load_weights
 
@@ -23,6 +24,8 @@ class TimeStep:
     """The number of the step in its episode; 0 for the reset."""
     observation: Any = None
     """The observation before the step."""
+    masks: Any = None
+    """Which actions were allowed, for each environment; None for models without masks."""
     actions: Mapping[str, Any] = field(default_factory=dict)
     rewards: Mapping[str, float]
     """The environment's original rewards."""
@@ -150,6 +153,7 @@ class Player:
             episode=last.episode,
             number=last.number + 1,
             observation=observation,
+            masks=masks,
             actions=actions,
             rewards=rewards,
             returns={name: total + rewards[name] for name, total in last.returns.items()},
@@ -158,12 +162,6 @@ class Player:
             is_success=success_in(info) if is_over else None,
         )
         return step, next_observation
-
-
-def success_in(info: Mapping[str, Any]) -> bool | None:
-    """Return whether an episode reached its goal, by the info of its last step."""
-    found = info.get("is_success")
-    return None if found is None else bool(found)
 
 
 def received_policies(

@@ -38,7 +38,7 @@ class StepLog:
             return
         try:
             observation = _numbers(original_observation(self._envs, step.observation))
-            scores, value = _action_scores(self._model, step.observation, self._score_kind)
+            scores, value = _action_scores(self._model, step, self._score_kind)
         except Exception:  # noqa: BLE001 - an unknown kind of policy: the score is valid anyway
             self._has_failed = True
             return
@@ -77,15 +77,13 @@ def _score_kind(model: BaseAlgorithm) -> Literal["probability", "q_value"] | Non
 
 
 def _action_scores(
-    model: BaseAlgorithm,
-    observation: Any,  # noqa: ANN401 - as the model sees it
-    kind: str | None,
+    model: BaseAlgorithm, step: TimeStep, kind: str | None
 ) -> tuple[tuple[float, ...], float | None]:
     """Return the score of each action, and the policy's value estimate of the observation."""
     policy: Any = model.policy
     has_state = getattr(policy, "lstm_actor", None) is not None
     with torch.no_grad():
-        obs, _ = policy.obs_to_tensor(observation)
+        obs, _ = policy.obs_to_tensor(step.observation)
         if kind == "q_value":
             net = getattr(policy, "q_net", None)
             values = net(obs)[0] if net is not None else policy.quantile_net(obs).mean(dim=1)[0]
@@ -95,7 +93,9 @@ def _action_scores(
         value = _number(policy.predict_values(obs)[0, 0])
         if kind is None:
             return (), value
-        return _numbers(policy.get_distribution(obs).distribution.probs[0].numpy()), value
+        masks = {} if step.masks is None else {"action_masks": step.masks}
+        probabilities = policy.get_distribution(obs, **masks).distribution.probs[0]
+        return _numbers(probabilities.numpy()), value
 
 
 def _numbers(values: Any) -> tuple[float, ...]:  # noqa: ANN401 - any array, or none

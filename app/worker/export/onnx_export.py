@@ -8,6 +8,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -108,7 +109,10 @@ def _observe(graph: Graph, model: BaseAlgorithm, envs: VecEnv) -> str:
         values = graph.input("observation", (), is_integer=True)
         depth = graph.constant(np.array([int(space.n)], dtype=np.int64))
         return graph.add("OneHot", values, depth, graph.numbers([0.0, 1.0]), axis=1)
-    values = graph.input("observation", space.shape or ())
+    values = graph.input("observation", envs.unwrapped.observation_space.shape or ())
+    if space.shape != envs.unwrapped.observation_space.shape:
+        # SB3 moves the channels of small pictures to the front, too.
+        values = graph.add("Transpose", values, perm=(0, 3, 1, 2))
     normalization = normalizer(envs)
     if normalization is not None and normalization.norm_obs:
         rms: Any = normalization.obs_rms
@@ -117,6 +121,8 @@ def _observe(graph: Graph, model: BaseAlgorithm, envs: VecEnv) -> str:
         scaled = graph.add("Div", centred, deviation)
         bound = normalization.clip_obs
         values = graph.add("Clip", scaled, graph.numbers(-bound), graph.numbers(bound))
+    if is_image_space(space) and model.policy.normalize_images:
+        values = graph.add("Div", values, graph.numbers(255.0))
     return graph.add("Flatten", values, axis=1)
 
 

@@ -16,8 +16,6 @@ from app.worker.fast.on_policy.a2c import FastA2C
 from app.worker.fast.on_policy.ppo import FastPPO
 from app.worker.models.ars import Ars
 
-_WITH_LAYERS_AFTER_CNN = (stable_baselines3.SAC, stable_baselines3.TD3, sb3_contrib.TQC)
-
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
@@ -27,38 +25,37 @@ class Implementation:
     fast: type[BaseAlgorithm] | None = None
     net_arch: tuple[int, ...] | None = None
     """SB3's default layers, for saved models that name none; None: its models can't be imported."""
+    after_cnn: tuple[int, ...] = ()
+    """SB3's default layers after a CNN."""
     distinctive_key: str = "policy_class"
     """A key of saved models that distinguishes them from others with the same policy class."""
 
     @property
-    def layers_after_cnn(self) -> tuple[int, ...]:
-        """SB3's default layers after the CNN of image observations."""
-        return (256, 256) if issubclass(self.sb3, _WITH_LAYERS_AFTER_CNN) else ()
-
-    @property
     def policy_module(self) -> str:
         """The module of its policy classes."""
-        return self._policy.__module__
+        return self.policy.__module__
 
     @property
     def activation(self) -> Any:  # noqa: ANN401 - a class of torch
         """SB3's default activation function, for saved models that name none."""
-        return inspect.signature(self._policy).parameters["activation_fn"].default
+        return inspect.signature(self.policy).parameters["activation_fn"].default
 
     @property
-    def _policy(self) -> type[Any]:
+    def policy(self) -> type[Any]:
+        """The class of its policy for vectors."""
         return next(iter(self.sb3.policy_aliases.values()))
 
 
 ALGORITHMS = {
     "PPO": Implementation(stable_baselines3.PPO, FastPPO, (64, 64), distinctive_key="n_epochs"),
+    "TRPO": Implementation(sb3_contrib.TRPO, None, (64, 64), distinctive_key="cg_max_steps"),
+    # After the others with its policy class, as it has no key of its own.
     "A2C": Implementation(stable_baselines3.A2C, FastA2C, (64, 64)),
     "DQN": Implementation(stable_baselines3.DQN, FastDQN, (64, 64)),
-    "SAC": Implementation(stable_baselines3.SAC, FastSAC, (256, 256)),
-    "TD3": Implementation(stable_baselines3.TD3, FastTD3, (400, 300)),
+    "SAC": Implementation(stable_baselines3.SAC, FastSAC, (256, 256), (256, 256)),
+    "TD3": Implementation(stable_baselines3.TD3, FastTD3, (400, 300), (256, 256)),
     "QRDQN": Implementation(sb3_contrib.QRDQN, net_arch=(64, 64)),
-    "TQC": Implementation(sb3_contrib.TQC, FastTQC, (256, 256)),
-    "TRPO": Implementation(sb3_contrib.TRPO),
+    "TQC": Implementation(sb3_contrib.TQC, FastTQC, (256, 256), (256, 256)),
     "RecurrentPPO": Implementation(sb3_contrib.RecurrentPPO),
     "MaskablePPO": Implementation(sb3_contrib.MaskablePPO),
     "ARS": Implementation(Ars),

@@ -38,7 +38,3 @@ class Ars(sb3_contrib.ARS):
             # ARS ranks directions by the returns in the infos, which are read after this.
             shaped = info["shaped"]["values"]["shaped_reward"]
             info["episode"] = {**info["episode"], "r": shaped}
-
-    def _update_current_progress_remaining(self, num_timesteps: int, _total: int) -> None:
-        # SB3 counts from the call of `learn`, which is not the start of a resumed run.
-        super()._update_current_progress_remaining(num_timesteps, self._total_timesteps)

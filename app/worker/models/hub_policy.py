@@ -14,7 +14,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from app.protocol import Channel, commands, messages
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
-from app.worker.models.algorithms import ALGORITHMS
+from app.worker.models.algorithms import ALGORITHMS, Implementation
+from app.worker.models.hub_hyperparameters import read_hyperparameters
 from app.worker.models.models import build_for_playing, save_weights
 
 _IMPORTABLE = {name: one for name, one in ALGORITHMS.items() if one.net_arch is not None}
@@ -35,7 +36,7 @@ class _RefusedError(Exception):
 def examine(_: commands.Examine, channel: Channel, content: bytes) -> None:
     """Report the algorithm and network of a model."""
     try:
-        channel.send(_examined(_read(content)[0]))
+        channel.send(_examined(content, _read(content)[0]))
     except _RefusedError as error:
         channel.send(messages.Refused(why=str(error)))
 
@@ -66,7 +67,7 @@ def _read(content: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         raise _RefusedError(f"Stable-Baselines3 can't read this model ({kind}).") from None
 
 
-def _examined(data: Mapping[str, Any]) -> messages.Examined:
+def _examined(content: bytes, data: Mapping[str, Any]) -> messages.Examined:
     algorithm = _algorithm(data)
     options = data.get("policy_kwargs") or {}
     if unknown := sorted(set(options) - _SUPPORTED_OPTIONS):
@@ -77,19 +78,30 @@ def _examined(data: Mapping[str, Any]) -> messages.Examined:
     if activation is not None and activation not in _ACTIVATIONS:
         raise _RefusedError("The lab does not support the activation function of this model.")
     net_arch = options.get("net_arch")
-    has_cnn = "Cnn" in str(getattr(data.get("policy_class"), "__name__", ""))
-    known = _IMPORTABLE[algorithm]
-    default = known.layers_after_cnn if has_cnn else None
-    more = {name: int(options[name]) for name in ("n_quantiles", "n_critics") if name in options}
+    implementation = _IMPORTABLE[algorithm]
+    hyperparameters, untold = read_hyperparameters(content, data, implementation)
     return messages.Examined(
         algorithm=algorithm,
-        net_arch=_layers(
-            next(one for one in (net_arch, default, known.net_arch) if one is not None)
-        ),
-        activation_fn=_ACTIVATIONS[activation or known.activation],
-        more=more,
-        timesteps=max(0, int(data.get("num_timesteps") or 0)),
+        net_arch=_default_layers(implementation, data) if net_arch is None else _layers(net_arch),
+        activation_fn=_ACTIVATIONS[activation or implementation.activation],
+        hyperparameters=hyperparameters,
+        unknown=untold,
+        n_envs=_count(data.get("n_envs")),
+        seed=_count(data.get("seed")),
+        timesteps=_count(data.get("num_timesteps")) or 0,
     )
+
+
+def _count(value: object) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return int(value) if is_count else None  # type: ignore[call-overload]  # mypy doesn't narrow it
+
+
+def _default_layers(implementation: Implementation, data: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the layers that SB3 uses if none are named."""
+    assert implementation.net_arch is not None
+    name = str(getattr(data.get("policy_class"), "__name__", ""))
+    return implementation.after_cnn if "Cnn" in name else implementation.net_arch
 
 
 def _algorithm(data: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from app.worker.envs.vectorized.checked import BadEnvironmentError
 from app.worker.envs.vectorized.pipeline import load_statistics, save_statistics
 from app.worker.models.algorithms import ALGORITHMS
 from app.worker.models.frame_buffer import store_frames_once
+from app.worker.models.schedule_end import with_schedule_end
 from app.worker.models.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
 _AUTO_IF_NULL = ("ent_coef", "target_entropy")
@@ -112,13 +113,13 @@ def _has_frames(model_class: type[BaseAlgorithm], envs: VecEnv) -> bool:
 def _model_class(setup: commands.Setup, envs: VecEnv) -> type[BaseAlgorithm]:
     classes = ALGORITHMS[setup.algorithm]
     if setup.engine == "sb3" or classes.fast is None:
-        return classes.sb3
+        return with_schedule_end(classes.sb3)
     if policy_kind(envs.observation_space) != "Mlp":
         raise BadEnvironmentError(
             f"The observations of {setup.env_id} are images or dictionaries, which the fast engine "
             "does not support. Train a new run with engine sb3."
         )
-    return classes.fast
+    return with_schedule_end(classes.fast)
 
 
 def _policy(model_class: type[BaseAlgorithm], setup: commands.Setup, envs: VecEnv) -> str:

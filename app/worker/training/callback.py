@@ -11,7 +11,9 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Channel, Control, Request, commands, messages
+from app.worker.envs.environments import success_in
 from app.worker.models.ars import StopRequestedError
+from app.worker.models.schedule_end import move_schedule_end
 from app.worker.training.checkpoint_schedule import CheckpointSchedule
 from app.worker.training.command_handler import CommandHandler
 from app.worker.training.diagnostics import describe_first_policy
@@ -123,6 +125,7 @@ class TrainingCallback(BaseCallback):
         """Apply a change of hyperparameters or of the budget."""
         apply_change(self.model, change)
         if change.total_timesteps is not None:
+            move_schedule_end(self.model, change, self.total)
             self._metrics.total = self.model._total_timesteps = change.total_timesteps
             self._update_end()
 
@@ -270,7 +273,7 @@ class TrainingCallback(BaseCallback):
                 self._warnings.on_episode(self.n_calls)
                 returns = {messages.AGENT: float(episode["r"])}
                 shaped = info.get("shaped", _NOT_SHAPED)
-                line = self._episodes.add(returns, int(episode["l"]))
+                line = self._episodes.add(returns, int(episode["l"]), is_success=success_in(info))
                 self._metrics.add_line(**line, terms=shaped["terms"], **shaped["values"])
 
     def _report_update(self, *, is_last: bool = False) -> None:

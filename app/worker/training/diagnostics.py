@@ -30,9 +30,9 @@ class GradientNorms:
 
     def __init__(self, model: BaseAlgorithm) -> None:
         self._parameters = {
-            name.removesuffix(".weight"): parameter
+            name: parameter
             for name, parameter in model.policy.named_parameters()
-            if name.endswith(".weight") and "target" not in name
+            if "target" not in name
         }
         self._measured_at = -math.inf
         self.unclipped: float | None = None
@@ -50,11 +50,16 @@ class GradientNorms:
             for name, parameter in self._parameters.items()
             if parameter.grad is not None
         }
+        # Of all parameters, because SB3 clips their common norm: biases and log_std included.
         clipped = math.sqrt(sum(norm**2 for norm in norms.values()))
         total = clipped if self.unclipped is None else self.unclipped
         # SB3 has clipped the gradients by now: scale the norms back.
         scale = total / clipped if clipped else 1.0
-        layers = {f"grad_norm/{name}": norm * scale for name, norm in norms.items()}
+        layers = {
+            f"grad_norm/{name.removesuffix('.weight')}": norm * scale
+            for name, norm in norms.items()
+            if name.endswith(".weight")
+        }
         self._norms = {"grad_norm": total, **layers}
 
     def take(self) -> Values:
@@ -114,8 +119,9 @@ class PolicyDiagnostics:
     def _measure(self) -> Values:
         observations, actions = _recent(self._model)
         if observations is None:
-            return {}
+            return _mask_values(self._model)
         return {
+            **_mask_values(self._model),
             **_observation_values(observations),
             **_action_values(actions, self._model.action_space),
             **_network_values(self._model, observations),
@@ -174,6 +180,16 @@ def _observation_values(observations: Any) -> Values:  # noqa: ANN401 - an array
     if observations.ndim != 2 or not np.issubdtype(observations.dtype, np.floating):
         return {}
     return {"observation_max": float(np.percentile(np.abs(observations), 99))}
+
+
+def _mask_values(model: BaseAlgorithm) -> Values:
+    """Return the entropy of a uniform choice among the legal actions, if there are masks."""
+    masks = getattr(getattr(model, "rollout_buffer", None), "action_masks", None)
+    space = model.action_space
+    if masks is None or not isinstance(space, gym.spaces.Discrete):
+        return {}
+    legal = masks.reshape(-1, int(space.n))[-_SAMPLE:].sum(axis=1)
+    return {"max_entropy": float(np.log(np.maximum(legal, 1)).mean())}
 
 
 def _action_values(actions: Any, space: gym.Space[Any]) -> Values:  # noqa: ANN401 - an array
@@ -236,15 +252,26 @@ def _dead_unit_hooks(policy: torch.nn.Module) -> Iterator[list[Any]]:
     def on_forward(module: torch.nn.Module, _: object, output: torch.Tensor) -> None:
         flat = output.flatten(start_dim=1)
         if isinstance(module, torch.nn.ReLU):
-            is_dead = (flat <= 0).all(dim=0)
+            is_dead = flat <= 0
+        elif isinstance(module, torch.nn.ELU):
+            # It is linear above zero, and constant only far below.
+            is_dead = flat <= -_SATURATED_FROM
         else:
-            is_dead = (flat.abs() >= _SATURATED_FROM).all(dim=0)
-        dead.append(is_dead.numpy())
+            is_dead = flat.abs() >= _SATURATED_FROM
+        dead.append(is_dead.all(dim=0).numpy())
 
-    kinds = (torch.nn.ReLU, torch.nn.Tanh, torch.nn.ELU)
-    hooks = [m.register_forward_hook(on_forward) for m in policy.modules() if isinstance(m, kinds)]
+    hooks = [unit.register_forward_hook(on_forward) for unit in _activations(policy)]
     try:
         yield dead
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def _activations(policy: torch.nn.Module) -> list[torch.nn.Module]:
+    """Return the activation functions of hidden layers."""
+    kinds = (torch.nn.ReLU, torch.nn.Tanh, torch.nn.ELU)
+    # TD3's network of actions ends with a tanh, which bounds the actions and is no unit.
+    actions: Any = getattr(getattr(policy, "actor", None), "mu", None)
+    bound = actions[-1] if isinstance(actions, torch.nn.Sequential) else None
+    return [one for one in policy.modules() if isinstance(one, kinds) and one is not bound]

@@ -18,6 +18,7 @@ from app.worker.models.models import (
     save_model,
     save_weights,
 )
+from app.worker.models.schedule_end import set_schedule_end
 from app.worker.training.callback import TrainingCallback
 from app.worker.training.checkpoint import restore
 
@@ -55,6 +56,7 @@ def _begin(
         model = build_model(job.setup, envs, seed=job.seed)
         if job.transfer:
             load_weights(model, envs, file)
+        set_schedule_end(model, job.schedule_timesteps)
         callback = TrainingCallback(job, envs, channel, control)
         callback.init_callback(model)
         channel.send(messages.Started())
@@ -68,6 +70,7 @@ def _begin(
         on_progress=lambda: channel.send(messages.Alive()),
     )
     model = restored.model
+    set_schedule_end(model, job.schedule_timesteps)
     callback = TrainingCallback(job, envs, channel, control, restored.counts)
     callback.init_callback(model)
     for change in job.changes:

@@ -55,7 +55,7 @@ async def test_the_sketch_of_an_older_run_is_made_once_from_its_metrics(tmp_path
 
     assert sketched.sketch is not None
     assert sketched.sketch.points == ((10, 5.0), (20, 6.0))
-    assert (entry[0].sketch, entry[0].score) == (sketched.sketch, 9.0)
+    assert (entry[0].sketch, entry[0].score) == (sketched.sketch, 7.0)
     storage.call(database.close)
     storage.close()
 
@@ -67,7 +67,7 @@ def test_the_row_of_a_group_shows_a_typical_seed() -> None:
             group_id="g",
             tags=("all", *(["one"] if number == 0 else [])),
             status=RunStatus.RUNNING if number == 0 else RunStatus.COMPLETED,
-            progress=Progress(timesteps=100 * number, elapsed_s=10.0, best_evaluation=score),
+            progress=Progress(timesteps=100 * number, elapsed_s=10.0, last_evaluation=score),
         )
         for number, score in enumerate([0.0, 40.0, 60.0, 900.0])
     ]
@@ -76,7 +76,7 @@ def test_the_row_of_a_group_shows_a_typical_seed() -> None:
 
     assert (row["name"], row["status"], row["score"]) == ("Sweep", "1 running", "50.0")
     assert (row["steps"], row["time"], row["tags"]) == ("150", "10 s per seed", ["all"])
-    assert row["band"].startswith(("0.0 to", "10.0 to", "20.0 to"))
+    assert row["kind"] == "last evaluation"
     assert [seed["short"] for seed in row["members"]] == [f"seed {n}" for n in range(4)]
     assert row["members"][0]["tags"] == ["one"]
 

@@ -36,6 +36,26 @@ def test_an_environment_is_written_checked_trained_on_and_tested(server: LabServ
     server.api.delete(f"/previews/{preview.json()['id']}")
 
 
+def test_the_success_rate_is_measured_where_the_environment_reports_it(
+    server: LabServer,
+) -> None:
+    reports = TEMPLATE.replace("at_goal, False, {}", 'at_goal, False, {"is_success": at_goal}')
+    added = server.api.post("/environments/custom", json={"name": "goals", "code": reports})
+    assert added.status_code == 201, added.text
+
+    run = server.train(env_id="custom/goals-v1", total_timesteps=1_024, n_envs=2)
+    other = server.train(env_id="CartPole-v1", total_timesteps=512)
+
+    lines = server.api.get(f"/runs/{run['id']}/metrics").json()["items"]
+    episodes = [line for line in lines if "reward" in line]
+    # The goal gives a reward of 1, each other step costs 0.01.
+    reached = [line["reward"] > -0.01 * line["episode_length"] + 0.5 for line in episodes]
+    rates = [sum(reached[:n][-100:]) / min(n, 100) for n in range(1, len(reached) + 1)]
+    assert [line["success_rate"] for line in episodes] == pytest.approx(rates)
+    assert run["latest"]["success_rate"] == pytest.approx(rates[-1])
+    assert "success_rate" not in other["latest"]
+
+
 def test_a_new_version_does_not_change_runs_of_the_old_one(server: LabServer) -> None:
     server.api.post("/environments/custom", json={"name": "growing", "code": TEMPLATE})
     run = server.create(env_id="custom/growing-v1")

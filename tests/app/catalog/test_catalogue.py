@@ -22,6 +22,7 @@ from app.worker.envs.environments import (
     find_environment,
     frame_stack,
     make_env,
+    observation_wrappers,
     policy_kind,
 )
 
@@ -69,6 +70,7 @@ def test_the_description_of_an_environment_matches_it(spec: EnvSpec) -> None:
     assert episode_limit(env) == spec.max_episode_steps
     assert env.spec.reward_threshold == spec.solved_threshold
     assert frame_stack(env.spec) == spec.default_frame_stack
+    assert observation_wrappers(env) == spec.observation_wrappers
     assert ("rgb_array" in env.metadata["render_modes"]) == spec.renders
     env.close()
 

@@ -3,14 +3,24 @@ import re
 import pytest
 
 from app.catalog.algorithms.catalogue import ALGORITHMS
+from app.catalog.algorithms.spec import Family
 from app.catalog.environments.catalogue import ENVIRONMENTS
 from app.catalog.glossary import GLOSSARY, explanation
 from app.worker.training.metric_names import _NAMES
 
 _ADDED_BY_THE_REPORTER = {
     *("mean_reward", "reward", "mean_length", "episode_length", "fps", "eval_reward", "entropy"),
+    *("success_rate", "eval_success_rate"),
     *("shaped_reward", "terms/upright"),
-    *("grad_norm", "grad_norm/policy", "dead_units", "value_mean", "action_share/0", "learn_s"),
+    *(
+        "max_entropy",
+        "grad_norm",
+        "grad_norm/policy",
+        "dead_units",
+        "value_mean",
+        "action_share/0",
+        "learn_s",
+    ),
 }
 
 
@@ -33,6 +43,12 @@ def test_the_explanation_names_the_threshold_of_the_environment() -> None:
 def test_whether_long_episodes_are_good_depends_on_the_environment() -> None:
     assert "Longer is better" in explanation("mean_length", ENVIRONMENTS["CartPole-v1"])
     assert "Shorter is better" in explanation("mean_length", ENVIRONMENTS["MountainCar-v0"])
+
+
+def test_rewards_of_a_random_search_are_explained_as_those_of_perturbed_policies() -> None:
+    assert "perturbed copies of the policy" in explanation("mean_reward", family=Family.SEARCH)
+    assert "perturbed" not in explanation("mean_reward", family=Family.ROLLOUT)
+    assert "perturbed" not in explanation("loss", family=Family.SEARCH)
 
 
 def test_the_entropy_of_a_uniform_choice_is_named() -> None:

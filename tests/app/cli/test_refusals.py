@@ -18,7 +18,7 @@ from tests.lab_server import ROOT, run_main
         (["train", "CartPol-v1"], "Unknown environment 'CartPol-v1'. Did you mean CartPole-v1?"),
         (["train", "CartPole-v1", "--algorithm", "sac"], "--algorithm: SAC needs continuous"),
         (["train", "CartPole-v1", "--timesteps", "0"], "--timesteps must be at least 1, got 0."),
-        (["train", "CartPole-v1", "--preset", "x"], "--preset must be 'fast', 'stable' or"),
+        (["train", "CartPole-v1", "--preset", "x"], "--preset must be 'fast', 'stable',"),
         (["train", "CartPole-v1", "--seeds", "0"], "--seeds must be a number from 1 to 50"),
         (["train", "CartPole-v1", "--set", "gamma=2"], "--set gamma must be a number from"),
         (["train", "CartPole-v1", "--set", "gama=1"], "--set gama: PPO has no hyperparameter"),

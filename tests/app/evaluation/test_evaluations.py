@@ -45,7 +45,8 @@ def test_the_statistics_of_an_evaluation_follow_from_its_episodes(
     assert evaluation["seeds"] == [42, 43, 44]
     assert evaluation["mean_return"] == pytest.approx(sum(evaluation["returns"]) / 3)
     assert evaluation["median_return"] == sorted(evaluation["returns"])[1]
-    assert evaluation["min"] <= evaluation["ci95"][0] <= evaluation["ci95"][1] <= evaluation["max"]
+    assert evaluation["min"] <= evaluation["mean_return"] <= evaluation["max"]
+    assert evaluation["ci95"][0] <= evaluation["mean_return"] <= evaluation["ci95"][1]
     assert evaluation["lengths"] == [int(score) for score in evaluation["returns"]]
     assert (
         sum(evaluation["terminations"].values())

@@ -14,6 +14,7 @@ from app.evaluation.evaluation import (
     EvaluationStatus,
     begin_evaluation,
     end_evaluation,
+    log_entry,
     summarise,
 )
 from app.evaluation.records import EvaluationRecords
@@ -50,6 +51,20 @@ def recorded_video(steps: bytes = msgspec.json.encode(_STEPS)) -> RecordedVideo:
 
 def records(folder: LabFolder, *, videos_kept: int = 3) -> EvaluationRecords:
     return EvaluationRecords(folder.run("run"), videos_kept=videos_kept)
+
+
+def test_an_evaluation_says_how_many_episodes_it_cut() -> None:
+    waiting = begin_evaluation("run", EvaluationRequest(episodes=3))
+    lengths = (100, 100, 7)
+    result = messages.Evaluated(
+        timesteps=9, returns=(-100.0, -100.0, -7.0), lengths=lengths, truncated=2, step_limit=100
+    )
+
+    ended = end_evaluation(summarise(waiting, result), EvaluationStatus.COMPLETED)
+
+    assert (ended.step_limit, ended.cut) == (100, 2)
+    assert "2 cut at 100 steps (the environment has no time limit)" in log_entry(ended)[1]
+    assert done(0).cut_in_words is None
 
 
 def on_disk(folder: LabFolder) -> list[Evaluation]:

@@ -107,7 +107,7 @@ def test_timesteps_can_be_written_in_scientific_notation() -> None:
             "hyperparameters.net_arch",
             "one for each of pi and vf",
         ),
-        ({"hyperparameters": {"net_arch": [0]}}, "hyperparameters.net_arch", "from 1 to 1024"),
+        ({"hyperparameters": {"net_arch": [0]}}, "hyperparameters.net_arch", "from 1 to 2048"),
         ({"hyperparameters": {"activation_fn": "gelu"}}, "hyperparameters.activation_fn", "tanh"),
         ({"hyperparameters": {"gamma": None}}, "hyperparameters.gamma", "got None"),
         (
@@ -145,3 +145,12 @@ def test_bad_input_is_refused_with_its_field(
 
 def test_null_disables_an_optional_hyperparameter() -> None:
     assert configure(hyperparameters={"target_kl": None}).hyperparameters["target_kl"] is None
+
+
+def test_critics_that_drop_all_their_quantiles_are_refused() -> None:
+    values = {"n_quantiles": 4, "top_quantiles_to_drop_per_net": 4}
+
+    with pytest.raises(InputError, match="Lower it to at most 3") as refused:
+        configure(env_id="Pendulum-v1", algorithm="TQC", hyperparameters=values)
+
+    assert refused.value.field == "hyperparameters.top_quantiles_to_drop_per_net"

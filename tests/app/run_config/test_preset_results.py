@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from app.analysis.report.repeating import repeat_of
+from app.catalog.presets.spec import PresetName
 from app.run_config.config import RunConfig
 from app.run_config.derived_runs import derive
 from app.run_config.preset_results import expected_scores
@@ -14,7 +16,7 @@ def config(**options: Any) -> RunConfig:
 
 
 def test_a_run_with_a_measured_preset_has_an_expected_score() -> None:
-    low, high = expected_scores(config(preset="stable")) or (0, 0)
+    low, high = expected_scores(config(preset="high_score")) or (0, 0)
 
     assert -100 < low < high < -70
 
@@ -23,10 +25,10 @@ def test_a_run_with_a_measured_preset_has_an_expected_score() -> None:
     "options",
     [
         {},
-        {"preset": "fast", "total_timesteps": 1_000},
-        {"preset": "stable", "n_envs": 3},
-        {"preset": "stable", "hyperparameters": {"gamma": 0.5}},
-        {"preset": "stable", "wrappers": {"frame_skip": 2}},
+        {"preset": "high_score", "total_timesteps": 1_000},
+        {"preset": "high_score", "n_envs": 3},
+        {"preset": "high_score", "hyperparameters": {"gamma": 0.5}},
+        {"preset": "high_score", "wrappers": {"frame_skip": 2}},
     ],
 )
 def test_a_run_that_deviates_from_its_preset_has_no_expected_score(options: dict[str, Any]) -> None:
@@ -45,3 +47,14 @@ def test_a_run_can_be_repeated_with_another_seed() -> None:
 
     assert repetition.seed != original.seed
     assert repetition.model_copy(update={"seed": original.seed}) == original
+
+
+def test_a_run_whose_preset_is_gone_can_be_repeated_with_its_values() -> None:
+    former = config(preset="high_score").model_copy(update={"preset": PresetName.STABLE})
+
+    repetition = RunConfig.from_request(derive(former))
+
+    assert expected_scores(former) is None
+    assert repetition.preset is None
+    assert repetition.hyperparameters == former.hyperparameters
+    assert "--preset" not in repeat_of(former).command

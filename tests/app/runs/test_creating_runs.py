@@ -10,13 +10,14 @@ from app.core.errors import InputError
 from app.core.settings import read_settings
 from app.lab import Lab
 from app.run_config.request import RunRequest
-from storage.database import run_sets, runs
+from app.run_config.stored import config_of
+from storage.database import events, run_sets, runs
 from storage.database.tables import RunSetRow
 from storage.errors import GroupNotFoundError
 from storage.files.lab_folder import LabFolder
 from storage.records.grants import Allowance, ChangeableRun, SeenFilter, VisibleRun
 from storage.records.run_sets import RunSetKind, RunSetState
-from storage.records.runs import RunFilter, RunRecord
+from storage.records.runs import EventLevel, EventRecord, RunFilter, RunRecord
 
 NOBODYS = Allowance(owner=None)
 
@@ -56,6 +57,24 @@ async def test_a_request_with_seeds_creates_a_set_with_name_owner_and_seeds(lab:
         run.id for run in created
     ]
     assert [run.name for run in created] == ["Mine, seed 5", "Mine, seed 1"]
+
+
+async def test_given_seeds_are_kept_and_the_log_warns_if_they_share_environments(
+    lab: Lab,
+) -> None:
+    near = await lab.runs.create(NOBODYS, request(seeds=[7, 20, 9], n_envs=4))
+    apart = await lab.runs.create(NOBODYS, request(seeds=[7, 11], n_envs=4))
+
+    (warning,) = await _events(lab, near[0], "seeds_near")
+    assert [config_of(run).seed for run in near] == [7, 20, 9]
+    assert "The seeds 7 and 9 of this group are nearer than its 4 parallel" in warning.message
+    assert warning.level is EventLevel.WARNING
+    assert not await _events(lab, apart[0], "seeds_near")
+
+
+async def _events(lab: Lab, run: RunRecord, event_type: str) -> list[EventRecord]:
+    events = await lab.runs.events(VisibleRun(run))
+    return [event for event in events if event.event_type == event_type]
 
 
 async def test_a_single_seed_creates_a_set_too(lab: Lab) -> None:
@@ -165,3 +184,24 @@ async def test_a_set_is_read_completely_whatever_its_number_of_runs(lab: Lab) ->
     assert run.group_id is not None
 
     assert len(await lab.runs.unchecked.group(run.group_id)) == 61
+
+
+async def log_of(lab: Lab, **values: Any) -> dict[str, str]:
+    (run,) = await lab.runs.create(NOBODYS, RunRequest(**values))
+    return {event.event_type: event.message for event in events.list_events(run.id, limit=20)}
+
+
+async def test_the_log_of_a_run_without_gradient_steps_says_that_it_never_learns(lab: Lab) -> None:
+    log = await log_of(
+        lab, env_id="Pendulum-v1", algorithm="SAC", hyperparameters={"gradient_steps": 0}
+    )
+
+    assert log["never_learns"] == "Learning never starts: gradient_steps is 0."
+
+
+async def test_the_log_of_a_random_search_says_whose_rewards_it_shows(lab: Lab) -> None:
+    searched = await log_of(lab, env_id="CartPole-v1", algorithm="ARS")
+    trained = await log_of(lab, env_id="CartPole-v1", algorithm="PPO")
+
+    assert "perturbed copies of the policy: the mean reward is theirs" in searched["perturbed"]
+    assert "perturbed" not in trained

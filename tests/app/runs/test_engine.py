@@ -140,7 +140,8 @@ def test_seeds_make_a_group_with_common_statistics(server: LabServer) -> None:
     assert [run["config"]["seed"] for run in runs] == [3, 5]
     assert [run["id"] for run in group["runs"]] == [run["id"] for run in runs]
     assert group["statistics"]["seeds"] == 2
-    assert group["curve"][-1]["low"] <= group["curve"][-1]["iqm"] <= group["curve"][-1]["high"]
+    assert group["curve"][-1]["seeds"] == 2
+    assert group["curve"][-1]["low"] is None  # Two seeds have no interval.
     listed = server.api.get("/runs", params={"group_id": created.json()["group_id"]}).json()
     assert len(listed["items"]) == 2
     assert server.api.get("/groups/nothing").status_code == 404
@@ -242,11 +243,15 @@ def test_presets_state_their_expected_results(server: LabServer) -> None:
     general = server.api.get("/presets", params={"env_id": "Pendulum-v1", "algorithm": "CrossQ"})
     wrong = server.api.get("/presets", params={"env_id": "Pendulum-v1", "algorithm": "DQN"})
 
-    assert list(presets) == ["fast", "stable", "high_score"]
+    assert list(presets) == ["fast", "sb3_defaults", "rl_zoo"]
     assert presets["fast"]["expected_score"] > 475
     assert presets["fast"]["expected_seconds"] > 0
     assert presets["fast"]["hyperparameters"]["gamma"] == 0.98
-    assert general.json()["stable"]["expected_score"] is None
+    assert (presets["rl_zoo"]["published_score"], presets["rl_zoo"]["note"]) == (500, "")
+    assert presets["rl_zoo"]["hyperparameters"]["gae_lambda"] == 0.8
+    assert presets["sb3_defaults"]["n_envs"] == 1
+    assert list(general.json()) == ["sb3_defaults", "rl_zoo"]
+    assert general.json()["rl_zoo"]["expected_score"] is None
     assert wrong.status_code == 422
 
 
@@ -295,3 +300,41 @@ def test_the_final_policy_is_evaluated_too(server: LabServer) -> None:
     evaluated = [line for line in lines_of(server, run["id"]) if "eval_reward" in line]
     assert evaluated[-1]["eval_timesteps"] == run["timesteps"]
     assert "best.zip" in {artifact["name"] for artifact in run["artifacts"]}
+
+
+def test_a_run_that_starts_with_a_trained_policy_says_that_it_explores_anew(
+    server: LabServer,
+) -> None:
+    values = {"learning_starts": 100, "net_arch": [8]}
+    first = server.train(algorithm="DQN", hyperparameters=values, total_timesteps=200)
+
+    second = server.create(algorithm="DQN", hyperparameters=values, init_from=first["id"])
+
+    said = f"Starts with the policy of run {first['id']}. Exploration begins anew, with 100 steps"
+    assert any(text.startswith(said) for text in server.messages(second["id"]))
+
+
+def test_endless_episodes_are_cut_in_evaluations_and_the_log_says_so(server: LabServer) -> None:
+    # It never learns, and an untrained network walks into walls forever.
+    run = server.create(
+        env_id="CliffWalking-v1",
+        algorithm="DQN",
+        hyperparameters={"learning_starts": 1_000_000, "net_arch": [8]},
+        reward_code=SLEEPING_REWARD.format(seconds=0.01),
+        total_timesteps=1_000_000,
+        n_envs=1,
+        evaluate_every=20,
+        seed=1,
+        start=True,
+    )
+
+    def evaluations() -> list[dict[str, Any]]:
+        return [line for line in lines_of(server, run["id"]) if "eval_reward" in line]
+
+    wait_until(lambda: bool(evaluations()), within=240)
+    server.api.post(f"/runs/{run['id']}/stop")
+    server.wait_for(run["id"], "stopped")
+
+    assert evaluations()[0]["eval_length"] == 5_000
+    (said,) = [text for text in server.messages(run["id"]) if " cut " in text]
+    assert "cut 10 of 10 episodes at 5,000 steps" in said

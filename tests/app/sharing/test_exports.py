@@ -21,13 +21,28 @@ SMALL = {"n_steps": 64, "batch_size": 64, "net_arch": [16]}
 @pytest.fixture(scope="module")
 def run_id(server: LabServer) -> str:
     options = {"hyperparameters": SMALL, "wrappers": {"normalize_observation": True}}
-    run = server.train(total_timesteps=2_000, **options)
+    run = server.train(total_timesteps=2_000, evaluate_every=700, **options)
     assert run["status"] == "completed", run["error"]
     run_id: str = run["id"]
     return run_id
 
 
-def test_tensorboard_reads_the_export(server: LabServer, run_id: str, tmp_path: Path) -> None:
+TAGS = {
+    "reward": "reward",
+    "mean_reward": "rollout/ep_rew_mean",
+    "mean_length": "rollout/ep_len_mean",
+    "fps": "time/fps",
+    "eval_reward": "eval/mean_reward",
+    "eval_length": "eval/mean_ep_length",
+    "loss": "train/loss",
+    "policy_loss": "train/policy_gradient_loss",
+    "learning_rate": "train/learning_rate",
+}
+
+
+def test_tensorboard_reads_the_export_with_the_tags_and_steps_of_stable_baselines3(
+    server: LabServer, run_id: str, tmp_path: Path
+) -> None:
     answer = server.api.get(f"/runs/{run_id}/export?format=tensorboard")
 
     assert answer.status_code == 200
@@ -37,9 +52,10 @@ def test_tensorboard_reads_the_export(server: LabServer, run_id: str, tmp_path: 
     accumulator = EventAccumulator(str(tmp_path), size_guidance={"scalars": 0})
     accumulator.Reload()
     lines = server.api.get(f"/runs/{run_id}/metrics").json()["items"]
-    for metric in ("reward", "mean_reward", "loss"):
-        ours = [(line["timesteps"], line[metric]) for line in lines if line.get(metric) is not None]
-        theirs = [(one.step, one.value) for one in accumulator.Scalars(metric)]
+    for metric, tag in TAGS.items():
+        at = "eval_timesteps" if metric.startswith("eval_") else "timesteps"
+        ours = [(line[at], line[metric]) for line in lines if line.get(metric) is not None]
+        theirs = [(one.step, one.value) for one in accumulator.Scalars(tag)]
         assert [step for step, _ in ours] == [step for step, _ in theirs]
         assert [value for _, value in ours] == pytest.approx([v for _, v in theirs], rel=1e-6)
 

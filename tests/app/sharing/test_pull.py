@@ -7,15 +7,27 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
-from stable_baselines3 import A2C, DQN, PPO
+from sb3_contrib import QRDQN, TRPO
+from stable_baselines3 import A2C, DQN, PPO, TD3
 from stable_baselines3.common.atari_wrappers import AtariWrapper
+from stable_baselines3.common.envs import FakeImageEnv
+from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.save_util import load_from_zip_file
+from stable_baselines3.common.utils import ConstantSchedule, FloatSchedule, LinearSchedule
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from app.accounts.errors import OverLimitError
+from app.authoring.environments.template import TEMPLATE
 from app.core.settings import read_settings
 from app.lab import Lab
+from app.protocol import Schedule, read_schedule
 from app.sharing.pulling import PullRequest
+from app.worker.models.algorithms import ALGORITHMS
+from app.worker.models.hub_hyperparameters import read_hyperparameters
+from app.worker.models.hub_policy import _examined, _read
+from app.worker.models.schedules import PiecewiseLinear
 from storage.records.grants import Allowance, SeenFilter
 from storage.records.runs import RunFilter
 from tests.app.sharing.fake_hub import FakeHub, Fault, Repo
@@ -183,6 +195,171 @@ def test_a_pulled_model_can_have_different_policy_and_value_networks(
 
     assert run.status_code == 201, run.text
     assert run.json()["config"]["hyperparameters"]["net_arch"] == networks["net_arch"]
+
+
+PPO_VALUES: dict[str, Any] = {
+    "learning_rate": 1e-4,
+    "n_steps": 64,
+    "batch_size": 32,
+    "n_epochs": 20,
+    "gamma": 0.98,
+    "gae_lambda": 0.8,
+    "clip_range": 0.1,
+    "ent_coef": 0.01,
+    "target_kl": 0.05,
+}
+
+
+def test_a_pulled_model_keeps_its_own_hyperparameters(lab: LabServer, hub: FakeHub) -> None:
+    policy = {"net_arch": [8], "log_std_init": -1.0, "ortho_init": False}
+    model = PPO("MlpPolicy", "CartPole-v1", seed=42, policy_kwargs=policy, **PPO_VALUES)
+    hub.repos["eve/own"] = Repo(False, {"a.zip": saved(model)}, tags=["CartPole-v1"])
+
+    run = pull(lab, repo_id="eve/own").json()
+
+    config = run["config"]
+    shown = {name: config["hyperparameters"][name] for name in PPO_VALUES}
+    assert shown == PPO_VALUES
+    assert (config["seed"], config["n_envs"]) == (42, 1)
+    assert config["hyperparameters"]["log_std_init"] == -1.0
+    assert config["hyperparameters"]["ortho_init"] is False
+    origin = {"source": f"{hub.url}/eve/own", "file": "a.zip", "unknown": []}
+    assert config["origin"] == origin
+
+
+def test_values_that_a_pulled_file_does_not_tell_are_named_as_unknown(
+    lab: LabServer, hub: FakeHub
+) -> None:
+    model = TD3(
+        "MlpPolicy",
+        "Pendulum-v1",
+        learning_rate=lambda left: 1e-3 * left**2,
+        buffer_size=10,
+        train_freq=(1, "episode"),
+        action_noise=NormalActionNoise(np.zeros(1), 0.3 * np.ones(1)),
+        policy_kwargs={"net_arch": [8]},
+    )
+    hub.repos["eve/td3"] = Repo(False, {"a.zip": saved(model)}, tags=["Pendulum-v1"])
+
+    run = pull(lab, repo_id="eve/td3").json()
+
+    unknown = ["buffer_size", "learning_rate", "seed", "train_freq"]
+    assert run["config"]["origin"]["unknown"] == unknown
+    assert f"so they show defaults: {', '.join(unknown)}." in lab.messages(run["id"])[-1]
+    assert run["config"]["hyperparameters"]["action_noise"] == pytest.approx(0.3)
+    card = lab.api.get(f"/runs/{run['id']}/publish/preview").json()["card"]
+    assert "It was not trained in this lab" in card
+    assert f"`a.zip` from `{hub.url}/eve/td3`" in card
+    assert "| `learning_rate` | unknown |" in card
+    assert "| `seed` | unknown |" in card
+    assert "| `engine` |" not in card
+    assert "trained it with" not in card
+
+
+def test_a_bundle_of_a_pulled_run_says_where_it_is_from(lab: LabServer, hub: FakeHub) -> None:
+    model = saved(DQN("MlpPolicy", "CartPole-v1", buffer_size=10))
+    hub.repos["eve/bundled"] = Repo(False, {"a.zip": model}, tags=["CartPole-v1"])
+    run = pull(lab, repo_id="eve/bundled").json()
+    bundle = lab.api.get(f"/runs/{run['id']}/artifacts/bundle.zip").content
+
+    imported = lab.api.post("/runs/import", content=bundle)
+
+    assert imported.status_code == 201, imported.text
+    assert imported.json()["config"]["origin"] == run["config"]["origin"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (LinearSchedule(1e-3, 0.0, 1.0), "0.001 -> 0"),
+        (FloatSchedule(ConstantSchedule(2e-4)), 2e-4),
+        (PiecewiseLinear(((0.0, 1e-3), (0.5, 1e-4))), "0: 0.001, 0.5: 0.0001"),
+    ],
+)
+def test_the_schedules_of_a_pulled_model_are_read(
+    lab: LabServer, hub: FakeHub, schedule: Any, expected: object
+) -> None:
+    model = A2C("MlpPolicy", "CartPole-v1", learning_rate=schedule, policy_kwargs={"net_arch": [8]})
+    hub.repos["eve/schedule"] = Repo(False, {"a.zip": saved(model)}, tags=["CartPole-v1"])
+
+    run = pull(lab, repo_id="eve/schedule").json()
+
+    found = run["config"]["hyperparameters"]["learning_rate"]
+    points = read_schedule(expected)
+    assert found == (expected if points is None else {"points": [list(p) for p in points.points]})
+
+
+def constant_fn(val: float) -> Any:
+    """SB3 1.x saved this function for every constant clip range."""
+
+    def func(_: float) -> float:
+        return val
+
+    return func
+
+
+def linear_schedule(initial_value: float) -> Any:
+    """RL Zoo saves this function for `lin_0.1`."""
+
+    def func(progress_remaining: float) -> float:
+        return progress_remaining * initial_value
+
+    return func
+
+
+def test_schedules_that_earlier_versions_saved_as_functions_are_read() -> None:
+    model = PPO("MlpPolicy", "CartPole-v1", learning_rate=linear_schedule(2.5e-4))
+    model.clip_range = constant_fn(0.15)  # type: ignore[assignment]  # as SB3 1.x stored it
+    content = saved(model)
+    data, _, _ = load_from_zip_file(io.BytesIO(content))
+
+    values, unknown = read_hyperparameters(content, data or {}, ALGORITHMS["PPO"])
+
+    assert values["learning_rate"] == Schedule(((0.0, 2.5e-4), (1.0, 0.0)))
+    assert values["clip_range"] == 0.15
+    assert not {"learning_rate", "clip_range"} & set(unknown)
+
+
+def test_a_model_of_trpo_is_pulled_as_trpo(lab: LabServer, hub: FakeHub) -> None:
+    model = TRPO("MlpPolicy", "CartPole-v1", cg_damping=0.2, policy_kwargs={"net_arch": [8]})
+    hub.repos["eve/trpo"] = Repo(False, {"a.zip": saved(model)}, tags=["CartPole-v1"])
+
+    run = pull(lab, repo_id="eve/trpo").json()
+
+    assert run["algorithm"] == "TRPO"
+    assert run["config"]["hyperparameters"]["cg_damping"] == 0.2
+
+
+@pytest.mark.parametrize("algorithm", [A2C, PPO, DQN, QRDQN])
+def test_a_policy_for_images_has_no_layers_after_its_cnn_unless_it_names_some(
+    algorithm: Any,
+) -> None:
+    options = {"buffer_size": 10} if algorithm in (DQN, QRDQN) else {}
+    env = FakeImageEnv(screen_height=36, screen_width=36, n_channels=1)
+    content = saved(algorithm("CnnPolicy", env, **options))
+
+    examined = _examined(content, _read(content)[0])
+
+    assert (examined.algorithm, examined.net_arch) == (algorithm.__name__, ())
+
+
+def test_a_model_for_a_custom_environment_is_pulled(lab: LabServer, hub: FakeHub) -> None:
+    created = lab.api.post("/environments/custom", json={"name": "pulled", "code": TEMPLATE})
+    assert created.status_code == 201, created.text
+    env_id = "custom/pulled-v1"
+    trained = lab.train(
+        env_id=env_id,
+        n_envs=1,
+        total_timesteps=64,
+        hyperparameters={"n_steps": 64, "batch_size": 64},
+    )
+    model = lab.api.get(f"/runs/{trained['id']}/artifacts/model.zip").content
+    hub.repos["eve/custom"] = Repo(False, {"a.zip": model})
+
+    run = pull(lab, repo_id="eve/custom", env_id=env_id)
+
+    assert run.status_code == 201, run.text
+    assert run.json()["env_id"] == env_id
 
 
 def test_requests_to_the_hub_are_retried(lab: LabServer, hub: FakeHub) -> None:

@@ -38,24 +38,27 @@ async def policy_of(pool: WorkerPool) -> bytes:
 async def test_the_same_seeds_give_the_same_returns_and_nothing_is_stored(
     pool: WorkerPool,
 ) -> None:
-    command = commands.Evaluate(setup=SMALL.setup(), episodes=2, seed=7, reports_each=True)
+    command = commands.Evaluate(setup=SMALL.setup(), reports_each=True)
     policy, played = await policy_of(pool), list[messages.Played]()
 
     async with pool.job(command, low_priority=True) as job:
         player = EpisodePlayer(job, command, on_episode=played.append)
-        (first, recorded), (second, _) = [await player.play(policy) for _ in range(2)]
+        (first, recorded), (second, _), (other, _) = [
+            await player.play(policy, episodes=2, seed=seed) for seed in (7, 7, 8)
+        ]
 
     assert first == second
-    assert [one.episodes for one in played] == [1, 2, 1, 2]
+    assert other.returns[0] == first.returns[1]
+    assert [one.episodes for one in played] == [1, 2, 1, 2, 1, 2]
     assert tuple(one.returned for one in played[:2]) == first.returns
     assert recorded.video is None
 
 
 async def test_an_unexpected_message_of_the_worker_is_a_protocol_error(pool: WorkerPool) -> None:
-    expected = commands.Evaluate(setup=SMALL.setup(), episodes=1, seed=7)
-    given = commands.Evaluate(setup=SMALL.setup(), episodes=1, seed=7, reports_each=True)
+    expected = commands.Evaluate(setup=SMALL.setup())
+    given = commands.Evaluate(setup=SMALL.setup(), reports_each=True)
     policy = await policy_of(pool)
 
     async with pool.job(given, low_priority=True) as job:
         with pytest.raises(ProtocolError, match="Played instead of an evaluation"):
-            await EpisodePlayer(job, expected).play(policy)
+            await EpisodePlayer(job, expected).play(policy, episodes=1, seed=7)

@@ -175,7 +175,10 @@ def test_a_database_older_than_accounts_is_migrated(address: Address, database: 
     for table in ("lab_settings", "run_sets"):
         database.execute_sql(f"DROP TABLE {table}")
     database.execute_sql("DROP INDEX runs_history")
-    for column in ("visibility", "shared_json", "best_evaluation", "score", "sketch_json"):
+    for column in (
+        *("visibility", "shared_json", "best_evaluation", "score", "sketch_json"),
+        *("solved_by", "last_evaluation", "final_evaluation", "final_evaluation_at"),
+    ):
         database.execute_sql(f"ALTER TABLE runs DROP COLUMN {column}")
     SchemaRow.update(version=1).execute()
     database.close()

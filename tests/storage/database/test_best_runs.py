@@ -6,10 +6,11 @@ from storage.records.runs import Progress, RunFilter, RunRecord, Visibility
 pytestmark = pytest.mark.usefixtures("database")
 
 
-def scored(best: float | None, owner: str = "ada", env_id: str = "CartPole-v1") -> RunRecord:
+def scored(mean: float | None, owner: str = "ada", env_id: str = "CartPole-v1") -> RunRecord:
     config = {"total_timesteps": 100}
     run = runs.create_run(name="r", env_id=env_id, algorithm="PPO", config=config, owner=owner)
-    runs.save_progress(run.id, Progress(best=best), None)
+    # The highest mean of the training is not a score: it rises with the number of episodes.
+    runs.save_progress(run.id, Progress(best=-(mean or 0)), {"mean_reward": mean})
     return run
 
 

@@ -110,7 +110,10 @@ def test_a_lab_older_than_accounts_keeps_its_runs_and_their_logs(tmp_path: Path)
     with sqlite3.connect(path) as older:
         older.execute("DROP INDEX runs_history")
         older.execute("DROP TABLE run_sets")
-        for column in ("visibility", "shared_json", "best_evaluation", "score", "sketch_json"):
+        for column in (
+            *("visibility", "shared_json", "best_evaluation", "score", "sketch_json"),
+            *("solved_by", "last_evaluation", "final_evaluation", "final_evaluation_at"),
+        ):
             older.execute(f"ALTER TABLE runs DROP COLUMN {column}")
         older.execute("UPDATE schema_version SET version = 1")
     older.close()

@@ -7,7 +7,7 @@ from storage.database import runs
 from storage.database.history import facets, history_page
 from storage.database.sketches import MAX_POINTS, Sketcher, sketch
 from storage.records.history import SORTABLE
-from storage.records.runs import Progress, RunFilter, RunRecord
+from storage.records.runs import Progress, RunFilter, RunRecord, ScoreKind
 from tests.storage.queries import queries_of
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -118,11 +118,18 @@ def test_facets_list_existing_values_without_hidden_runs() -> None:
     assert facets(RunFilter(archived=None, seen_by="ada")).env_ids == ("CartPole-v1",)
 
 
-def test_the_score_is_the_best_evaluation_or_else_the_latest_mean_reward() -> None:
-    trained, evaluated = create(score=5.0), create()
-    runs.save_progress(evaluated.id, Progress(best_evaluation=3.0), {"mean_reward": 7.0})
+def test_runs_are_sorted_by_the_scores_that_they_show() -> None:
+    trained, evaluated, final = create(score=5.0), create(), create()
+    progress = Progress(timesteps=9, best_evaluation=99.0, last_evaluation=3.0)
+    for run in (evaluated, final):
+        runs.save_progress(run.id, progress, {"mean_reward": 7.0})
+    runs.save_final_evaluation(final.id, 4.0, 9)
 
-    assert (trained.score, runs.get_run(evaluated.id).score) == (5.0, 3.0)
+    found = history_page(RunFilter(archived=None), sort="-score")
+
+    shown = [(entry[0].id, entry[0].score) for entry in found.entries]
+    assert shown == [(trained.id, 5.0), (final.id, 4.0), (evaluated.id, 3.0)]
+    assert runs.get_run(final.id).score_kind is ScoreKind.FINAL_EVALUATION
 
 
 def test_a_sketch_keeps_the_shape_of_a_curve_in_a_few_points() -> None:

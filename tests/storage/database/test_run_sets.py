@@ -1,3 +1,4 @@
+import sqlite3
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from storage.database.database import Address, open_database
 from storage.database.tables.runs import RunRow, SchemaRow
 from storage.errors import DatabaseUnusableError, GroupNotFoundError
 from storage.records.run_sets import RunSetKind, RunSetRecord, RunSetState
-from storage.records.runs import RunRecord
+from storage.records.runs import RunRecord, ScoreKind, SolvedBy
 
 _BEFORE_SETS = 5
 """Schema version before sets existed, when a group was only an id."""
@@ -161,4 +162,28 @@ def test_the_group_of_a_lab_of_version_0_1_becomes_a_set(tmp_path: Path) -> None
         {"seeds": [1, 2]},
     )
     assert run_set.created_at == min(run.created_at for run in runs.members(group_id))
+    opened.close()
+
+
+def test_the_runs_of_an_earlier_version_keep_their_scores_and_tell_how_they_were_obtained(
+    tmp_path: Path,
+) -> None:
+    with zipfile.ZipFile(_EARLIER_LAB) as packed:
+        packed.extract("lab.db", tmp_path)
+    with sqlite3.connect(tmp_path / "lab.db") as earlier:
+        stored = dict(earlier.execute("SELECT id, score FROM runs").fetchall())
+        (solved,) = earlier.execute("SELECT id FROM runs ORDER BY id LIMIT 1").fetchone()
+        earlier.execute("UPDATE runs SET solved_at = 40 WHERE id = ?", (solved,))
+    earlier.close()
+
+    opened = open_database(tmp_path / "lab.db")
+
+    found = {run_id: runs.get_run(run_id) for run_id in stored}
+    assert {run_id: run.score for run_id, run in found.items()} == stored
+    assert {run.score_kind for run in found.values() if run.score is not None} <= {
+        ScoreKind.BEST_EVALUATION,
+        ScoreKind.TRAINING_MEAN,
+    }
+    assert found[solved].progress.solved_by is SolvedBy.TRAINING_MEAN
+    assert {run.progress.solved_by for run_id, run in found.items() if run_id != solved} == {None}
     opened.close()

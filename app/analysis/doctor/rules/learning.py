@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from app.analysis.doctor.rules.rates import unusual_rate
+from app.analysis.doctor.rules.rewards import collapsed
 from app.analysis.doctor.rules.setup import observation_scale
 from app.analysis.insights import Insight, Severity, Situation
 from app.catalog.algorithms import Family
@@ -136,13 +137,14 @@ def value_loss_large(s: Situation) -> Insight | None:
 
 
 def gradients_explode(s: Situation) -> Insight | None:
-    """The gradient norm keeps growing."""
+    """The gradient norm keeps growing, and nothing is learned or it was lost again."""
     early, late = s.part("grad_norm", 0.0, 0.4), s.part("grad_norm", 0.6)
     limit = s.value("max_grad_norm")
     if min(len(early), len(late)) < 2:
         return None
     before, now = float(np.median(early)), float(np.median(late))
-    if now < _EXPLODED * max(before, limit or 0.5) or s.is_near_goal:
+    # Gradients also grow with the values of a policy that improves.
+    if now < _EXPLODED * max(before, limit or 0.5) or not _does_badly(s):
         return None
     return Insight(
         code="gradients_explode",
@@ -153,14 +155,16 @@ def gradients_explode(s: Situation) -> Insight | None:
         if limit is not None
         else f"Their norm grew from {before:,.3g} to {now:,.3g}.",
         evidence=s.evidence("grad_norm", since=0.6, before=before, now=now, limit=limit or 0.0),
-        suggestion="Lower the learning rate and clip gradients at 0.5 to 10.",
+        suggestion="Lower the learning rate."
+        if limit is None
+        else "Lower the learning rate, and clip gradients at 0.5 to 10 with max_grad_norm.",
         change=_lower_rate(s),
         at=s.history.timesteps,
     )
 
 
 def dead_units(s: Situation) -> Insight | None:
-    """Many units of the network are constant."""
+    """Many units of the network have no gradient."""
     late = s.part("dead_units", 0.5)
     if not len(late) or not s.lacks_progress:
         return None
@@ -172,8 +176,8 @@ def dead_units(s: Situation) -> Insight | None:
         severity=Severity.WARNING,
         title="Many units are dead",
         message=(
-            f"{share:.0%} of the units give the same output for every observation. Their "
-            "capacity is lost."
+            f"{share:.0%} of the units have no gradient for any observation. Their capacity is "
+            "lost."
         ),
         evidence=s.evidence("dead_units", since=0.5, share=share, limit=_DEAD),
         suggestion="Lower the learning rate, normalize observations, or use another activation.",
@@ -186,6 +190,10 @@ def _largest_returns(s: Situation) -> float:
     """Return the larger magnitude of the first and the last returns."""
     last = [abs(episode.reward) for episode in s.history.recent]
     return max(abs(s.curve.start) if s.curve else 0.0, float(np.median(last)) if last else 0.0)
+
+
+def _does_badly(s: Situation) -> bool:
+    return s.lacks_progress or collapsed(s) is not None
 
 
 def _has_useless_critic(s: Situation) -> bool:

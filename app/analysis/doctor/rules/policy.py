@@ -18,14 +18,14 @@ def entropy_high(s: Situation) -> Insight | None:
     if maximum is None or len(late) < _FEWEST_UPDATES or s.share_done < 0.4:
         return None
     share, bonus = float(np.median(late)) / maximum, s.value("ent_coef") or 0.0
-    if share < _NEARLY_EVEN or bonus < 0.03 or s.is_near_goal:
+    if share < _NEARLY_EVEN or bonus < 0.03 or s.does_well:
         return None
     return Insight(
         code="entropy_high",
         severity=Severity.WARNING,
         title="The policy stays nearly uniform",
         message=(
-            f"Its entropy is {share:.0%} of the maximum (log |A| = {maximum:.3f}) over the "
+            f"Its entropy is {share:.0%} of the maximum ({_bound(s)} = {maximum:.3f}) over the "
             f"second half of the run: the entropy bonus of {bonus:g} dominates."
         ),
         evidence=s.evidence(
@@ -49,7 +49,7 @@ def entropy_collapsed(s: Situation) -> Insight | None:
     if maximum is None or min(len(early), len(late)) < 3 or s.share_done < 0.2:
         return None
     share = float(np.median(early[-3:])) / maximum
-    if share > _COLLAPSED or float(np.median(late)) / maximum > _COLLAPSED or s.is_near_goal:
+    if share > _COLLAPSED or float(np.median(late)) / maximum > _COLLAPSED or s.does_well:
         return None
     bonus = s.value("ent_coef") or 0.0
     return Insight(
@@ -57,7 +57,7 @@ def entropy_collapsed(s: Situation) -> Insight | None:
         severity=Severity.WARNING,
         title="The policy stopped exploring too early",
         message=(
-            f"Its entropy fell to {share:.1%} of the maximum (log |A| = {maximum:.3f}) early, "
+            f"Its entropy fell to {share:.1%} of the maximum ({_bound(s)} = {maximum:.3f}) early, "
             "before the reward was good. It no longer explores."
         ),
         evidence=s.evidence("entropy", entropy=share * maximum, bound=maximum, share=share),
@@ -79,7 +79,7 @@ def policy_jumps(s: Situation) -> Insight | None:
         return None
     share, farthest = float(np.mean(moved > _KL_HIGH)), float(moved.max())
     is_too_far = farthest > _KL_EXTREME and s.lacks_progress
-    if s.is_near_goal or (share < 0.3 and not is_too_far):
+    if s.does_well or (share < 0.3 and not is_too_far):
         return None
     rate = s.value("learning_rate")
     lower = min(rate / 5, s.default("learning_rate"))
@@ -126,7 +126,7 @@ def updates_cut_short(s: Situation) -> Insight | None:
     if not target or not n_epochs or n_epochs < 2 or len(done) < _FEWEST_UPDATES:
         return None
     mean, share = float(np.mean(done)), float(np.mean(done < n_epochs))
-    if mean > 0.4 * n_epochs or s.is_near_goal:
+    if mean > 0.4 * n_epochs or s.does_well:
         return None
     rate = s.value("learning_rate")
     return Insight(
@@ -149,7 +149,7 @@ def clips_much(s: Situation) -> Insight | None:
     """A large part of the samples is clipped."""
     steps, values = s.history.track("clip_fraction")
     first_half = values[steps <= 0.6 * s.history.timesteps]
-    if not s.clips_updates or len(first_half) < _FEWEST_UPDATES or s.is_near_goal:
+    if not s.clips_updates or len(first_half) < _FEWEST_UPDATES or s.does_well:
         return None
     typical, limit = float(np.median(first_half)), s.value("clip_range")
     if typical < _CLIPS_MUCH:
@@ -171,3 +171,7 @@ def clips_much(s: Situation) -> Insight | None:
         else {"hyperparameters": {"learning_rate": float(f"{rate / 3:.2g}")}},
         at=s.history.timesteps,
     )
+
+
+def _bound(s: Situation) -> str:
+    return "legal actions: mean log |A|" if s.algorithm.masks_actions else "log |A|"

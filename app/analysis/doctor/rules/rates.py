@@ -1,9 +1,12 @@
 """The rule about learning rates that are far from the default."""
 
 from app.analysis.insights import Insight, Severity, Situation
+from app.catalog.algorithms import Family
 
 _FAR = 20.0
 """The factor from the default from which on a rate is unusual."""
+_LOWEST_TUNED = 2e-5
+"""RL Zoo's tuned rates reach down to this for gradient descent (PPO on HalfCheetah)."""
 
 
 def unusual_rate(s: Situation) -> Insight | None:
@@ -14,6 +17,8 @@ def unusual_rate(s: Situation) -> Insight | None:
     if usual / _FAR < rate < usual * _FAR:
         return None
     is_high = rate > usual
+    if not is_high and rate >= _LOWEST_TUNED and s.algorithm.family is not Family.SEARCH:
+        return None
     word, effect = ("high", "diverge") if is_high else ("low", "hardly move")
     return Insight(
         code=f"learning_rate_{word}",

@@ -7,6 +7,8 @@ from app.catalog.algorithms import Family
 
 _MUCH_RANDOM = 0.5
 _LOW_RATIO, _HIGH_RATIO = 0.02, 4.0
+_ENOUGH_DONE = 0.3
+"""The share of the budget before which missing progress is no sign of overfitting."""
 
 
 def learning_not_started(s: Situation) -> Insight | None:
@@ -46,7 +48,7 @@ def exploration(s: Situation) -> Insight | None:
     now = float(rates[-1])
     if final >= _MUCH_RANDOM or (fraction >= 0.8 and s.share_done > 0.5):
         return _explores_too_long(s, now, float(np.mean(rates)))
-    if fraction * s.config.total_timesteps < (s.value("learning_starts") or 0) * 1.2:
+    if fraction * s.config.schedule_end < (s.value("learning_starts") or 0) * 1.2:
         return _explores_too_short(s)
     return _exploration_over(s, now) if now <= final + 0.01 else None
 
@@ -69,7 +71,7 @@ def _explores_too_long(s: Situation, now: float, mean: float) -> Insight:
 
 def _explores_too_short(s: Situation) -> Insight:
     fraction, begins = s.value("exploration_fraction"), s.value("learning_starts") or 0
-    ends = int(fraction * s.config.total_timesteps)
+    ends = int(fraction * s.config.schedule_end)
     return Insight(
         code="explores_too_short",
         severity=Severity.WARNING,
@@ -98,32 +100,50 @@ def _exploration_over(s: Situation, now: float) -> Insight:
 
 
 def replay_ratio(s: Situation) -> Insight | None:
-    """There are too few or too many gradient steps per collected step."""
+    """There are too few or too many gradient steps per collected step, and nothing is learned.
+
+    Many are no mistake in themselves: REDQ and DroQ do 20 per step.
+    """
     ratio = _ratio(s)
     if ratio is None or _LOW_RATIO <= ratio <= _HIGH_RATIO:
         return None
+    if ratio and (s.has_learned or s.is_near_goal):
+        return None
     low = ratio < _LOW_RATIO
+    if not low and (not s.lacks_progress or s.share_done < _ENOUGH_DONE):
+        return None
     word = "rarely" if low else "often"
+    train_freq, gradient_steps = s.default("train_freq"), _usual_gradient_steps(s)
     numbers = {"gradient_steps_per_step": ratio, "low": _LOW_RATIO, "high": _HIGH_RATIO}
     return Insight(
         code="replay_ratio_low" if low else "replay_ratio_high",
         severity=Severity.WARNING,
-        title=f"Collected transitions are used too {word}",
-        message=f"{ratio:.3g} gradient steps per environment step; 0.1 to 1 is usual. "
-        + ("Little is learned." if low else "It overfits the collected transitions."),
+        title=f"Collected transitions are used too {word}" if ratio else "Learning never starts",
+        message=(
+            f"{ratio:.3g} gradient steps per environment step; 0.1 to 1 is usual. "
+            + ("Little is learned." if low else "It may overfit the collected transitions.")
+            if ratio
+            else "gradient_steps is 0: transitions are collected, but the networks never change."
+        ),
         evidence=s.evidence("loss", **numbers),
-        suggestion="Use one gradient step every few steps: train_freq 4, gradient_steps 1.",
-        change={"hyperparameters": {"train_freq": 4, "gradient_steps": 1}},
+        suggestion=f"Set train_freq to {train_freq} and gradient_steps to {gradient_steps}.",
+        change={"hyperparameters": {"train_freq": train_freq, "gradient_steps": gradient_steps}},
         at=s.history.timesteps,
     )
 
 
 def _ratio(s: Situation) -> float | None:
     every, steps = s.value("train_freq"), s.value("gradient_steps")
-    if s.algorithm.family is not Family.REPLAY or not every or not steps:
+    if s.algorithm.family is not Family.REPLAY or not every or steps is None:
         return None
     if s.history.timesteps <= (s.value("learning_starts") or 0):
         return None
     collected = every * s.config.n_envs
     # -1: as many as were collected.
     return 1.0 if steps < 0 else float(steps / collected)
+
+
+def _usual_gradient_steps(s: Situation) -> int:
+    """Return the default per round; a round collects from every environment."""
+    steps: int = s.default("gradient_steps")
+    return steps if steps < 0 else steps * s.config.n_envs

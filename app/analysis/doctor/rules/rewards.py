@@ -34,15 +34,28 @@ def converged(s: Situation) -> Insight | None:
     level = float(late.mean())
     threshold = s.environment.solved_threshold
     numbers = {"start": curve.start, "level": level}
-    numbers |= {} if threshold is None else {"solved_threshold": threshold}
+    message = (
+        f"The mean episode reward rose from {curve.start:,.1f} to {level:,.1f} on average "
+        "and stayed there over the last third of the run."
+    )
+    if threshold is None:
+        return Insight(
+            code="converged",
+            severity=Severity.INFO,
+            title="The reward no longer rises",
+            message=f"{message} Without a solved threshold it is unknown how good that is.",
+            evidence=s.evidence("reward", since=0.7, **numbers),
+            suggestion="Compare it with other seeds, algorithms, or results published for the "
+            "environment, before you rely on it.",
+            at=s.history.timesteps,
+        )
     return Insight(
         code="converged",
         severity=Severity.GOOD,
         title="The policy has converged",
-        message=f"The mean episode reward rose from {curve.start:,.1f} to {level:,.1f} on average "
-        "and stayed there over the last third of the run.",
-        evidence=s.evidence("reward", since=0.7, **numbers),
-        suggestion="More steps will change little. Evaluate it, or try another seed.",
+        message=f"{message} {threshold:,.1f} counts as solved.",
+        evidence=s.evidence("reward", since=0.7, solved_threshold=threshold, **numbers),
+        suggestion="Evaluate it, or try another seed.",
         at=s.history.timesteps,
     )
 

@@ -21,10 +21,10 @@ def pinned_at_limit(s: Situation) -> Insight | None:
     share = float(np.mean([episode.length >= limit for episode in recent]))
     usual = s.config.usual_step_limit
     is_shortened = limit != usual and (usual is None or limit < usual)
-    if share < _PINNED or not (is_shortened or _has_constant_reward(s)):
+    if share < _PINNED or not (is_shortened or _never_ends(s)):
         return None
     # Where every step costs reward, a short limit looks like success.
-    if s.is_near_goal and not (is_shortened and usual and limit < usual / 2):
+    if s.is_near_goal_without_wrappers and not (is_shortened and usual and limit < usual / 2):
         return None
     return Insight(
         code="pinned_at_limit",
@@ -89,7 +89,7 @@ def too_few_environments(s: Situation) -> Insight | None:
     rollout = steps * s.config.n_envs
     if rollout >= _SMALL_ROLLOUT or s.config.n_envs > 4 or s.history.updates < 8:
         return None
-    if s.is_near_goal:
+    if s.does_well:
         return None
     return Insight(
         code="too_few_environments",
@@ -111,9 +111,7 @@ def short_sighted(s: Situation) -> Insight | None:
         return None
     length = float(np.median([episode.length for episode in s.history.recent]))
     horizon = 1 / (1 - gamma)
-    if length < _LONG_EPISODES * horizon / 3 or horizon > 5 or s.is_near_goal:
-        return None
-    if s.has_learned and s.environment.solved_threshold is None:
+    if length < _LONG_EPISODES * horizon / 3 or horizon > 5 or s.does_well:
         return None
     return Insight(
         code="short_sighted",
@@ -158,9 +156,12 @@ def seeds_disagree(s: Situation) -> Insight | None:
     )
 
 
-def _has_constant_reward(s: Situation) -> bool:
-    """Whether the reward is the same in all episodes."""
+def _never_ends(s: Situation) -> bool:
+    """Whether all episodes have the same reward, which is neither a gain nor one per step."""
     rewards = np.asarray([episode.reward for episode in s.history.recent])
+    # Where each step is rewarded, the time limit is as far as a perfect policy gets.
+    if s.has_learned or float(np.median(rewards)) > 0:
+        return False
     return float(np.percentile(rewards, 90) - np.percentile(rewards, 10)) <= 1e-6 * max(
         1.0, abs(float(np.median(rewards)))
     )

@@ -18,7 +18,12 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 from app.protocol import Wrappers, commands
 from app.worker.envs.atari import WholeGames, is_atari
 from app.worker.envs.custom_reward import CustomReward
-from app.worker.envs.environments import find_environment, make_env, policy_kind
+from app.worker.envs.environments import (
+    episode_limit,
+    find_environment,
+    make_env,
+    policy_kind,
+)
 from app.worker.envs.rendering import KeepsLastFrame
 from app.worker.envs.replayable import Replayable
 from app.worker.envs.reward_functions import RewardFunction
@@ -27,7 +32,7 @@ from app.worker.envs.vectorized.checked import CheckedVecEnv
 from app.worker.envs.vectorized.envpool import PooledVecEnv
 from app.worker.envs.vectorized.episode_envs import EpisodeEnvs, NewEachEpisode
 from app.worker.envs.vectorized.lean_vec_env import LeanVecEnv
-from app.worker.envs.wrappers import Masked, wrap
+from app.worker.envs.wrappers import EvaluationLimit, Masked, wrap
 
 Statistics = dict[str, float | list[float] | list[int]]
 """Mean, variance and count of observations, as plain numbers."""
@@ -98,9 +103,15 @@ def _make_for_evaluation(
     options = setup.wrappers if disturbed else setup.wrappers.for_evaluation()
 
     def make() -> gym.Env[Any, Any]:
-        return make_wrapped(setup, options, rendered=rendered, evaluated=True)
+        env = make_wrapped(setup, options, rendered=rendered, evaluated=True)
+        return env if episode_limit(env) is not None else EvaluationLimit(env)
 
     return make() if setup.repeats_itself else NewEachEpisode(make)
+
+
+def evaluation_limit(envs: VecEnv) -> int | None:
+    """Return the step at which evaluations cut episodes; None: the environment has a time limit."""
+    return EvaluationLimit.STEPS if any(envs.env_is_wrapped(EvaluationLimit)) else None
 
 
 def single_env(envs: VecEnv) -> gym.Env[Any, Any]:

@@ -1,11 +1,18 @@
 import csv
 import io
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from app.catalog.environments.reference_scores import reference_score
+from app.evaluation.evaluation import Evaluation
+from storage.files.evaluation_files import EvaluationFiles
+from storage.files.lab_folder import LabFolder
 from tests.lab_server import LabServer
-from tests.past_runs import climb, line, train, train_group
+from tests.past_runs import climb, finish, line, train, train_group
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +61,9 @@ def test_runs_of_different_length_are_compared_at_their_last_common_step(server:
     assert verdict["timesteps"] == 1_000
     # At that step the long one had 25, though it ended with 100.
     assert verdict["probability"] == 0.0
-    assert comparison["notes"][0] == "Compared after 1,000 steps, the last that all have reached."
+    assert comparison["notes"][0].startswith(
+        "Compared after 1,000 steps, the last that all have reached, by the mean reward of training"
+    )
     assert "short has trained no further" in comparison["notes"][1]
     assert verdict["seeds"] == [1, 1]
     assert "Not enough seeds to tell." in verdict["sentence"]
@@ -73,6 +82,78 @@ def test_a_run_counts_even_if_its_last_episode_ended_before_the_step(server: Lab
     assert verdict["seeds"] == [1, 1]
 
 
+def test_nothing_is_concluded_if_the_tasks_differ(
+    server: LabServer, groups: tuple[str, str]
+) -> None:
+    wrappers = {"time_limit": 100, "sticky_actions": 0.25}
+    short = train_group(server, (10, 12, 14, 16, 18), name="short", wrappers=wrappers)
+
+    (verdict,) = compare(server, groups[0], f"g:{short}")["verdicts"]
+
+    assert not verdict["is_told"]
+    assert verdict["task_differences"] == ["time_limit none and 100", "sticky_actions 0 and 0.25"]
+    assert "so nothing is concluded" in verdict["sentence"]
+
+
+def test_periodic_evaluations_are_compared_where_all_seeds_have_them(server: LabServer) -> None:
+    keys = []
+    for name, to in (("evaluated", 50), ("evaluated too", 40)):
+        ids = [run["id"] for run in server.create(seeds=[1, 2, 3, 4, 5], name=name)["runs"]]
+        finish(server, {run_id: _evaluated(to + i) for i, run_id in enumerate(ids)})
+        keys.append(f"g:{server.get(ids[0])['group_id']}")
+
+    comparison = compare(server, *keys)
+
+    (verdict,) = comparison["verdicts"]
+    assert (verdict["score_kind"], verdict["timesteps"]) == ("last_evaluation", 2_000)
+    assert verdict["is_told"]
+    assert comparison["notes"] == [
+        "Compared by the periodic evaluations after 2,000 steps, the last that all have."
+    ]
+    numbers = comparison["numbers"][0]
+    assert numbers["evaluation_kind"] == "periodic"
+    assert numbers["evaluation"]["value"] == 52.0
+    assert numbers["evaluation"]["ci95"][0] < 52 < numbers["evaluation"]["ci95"][1]
+
+
+def test_only_evaluations_of_the_final_policy_are_results(server: LabServer) -> None:
+    """An evaluation of an early checkpoint, as *Test* plays it, says nothing about the run."""
+    runs = [train(server, climb(50), name=name) for name in ("early", "final", "sampled")]
+    _store_evaluation(server, runs[0], timesteps=500)
+    _store_evaluation(server, runs[1], timesteps=2_000)
+    _store_evaluation(server, runs[2], timesteps=2_000, deterministic=False)
+
+    early, final, sampled = compare(server, *runs)["numbers"]
+
+    assert (early["evaluation"], early["evaluation_kind"]) == (None, None)
+    assert (sampled["evaluation"], sampled["evaluation_kind"]) == (None, None)
+    assert final["evaluation_kind"] == "final_policy"
+    assert final["evaluation"] == {"value": 42.0, "ci95": [40.0, 44.0], "of": 3}
+
+
+def _store_evaluation(server: LabServer, run_id: str, **values: Any) -> None:
+    evaluation = Evaluation(
+        id=uuid4().hex,
+        run_id=run_id,
+        created_at=datetime.now(UTC),
+        episodes=3,
+        mean_return=42.0,
+        ci95=(40.0, 44.0),
+        returns=(41.0, 42.0, 43.0),
+        **values,
+    )
+    files = EvaluationFiles(LabFolder(server.folder).run(run_id).evaluations_path)
+    files.save(evaluation.id, asdict(evaluation), is_over=True)
+
+
+def _evaluated(to: float) -> list[dict[str, Any]]:
+    """Return metrics whose training rewards are all the same."""
+    return [
+        {**line(step, 10.0), "eval_reward": to * step / 2_000, "eval_timesteps": step}
+        for step in range(500, 2_001, 500)
+    ]
+
+
 def test_scores_of_different_environments_are_not_compared(
     server: LabServer, groups: tuple[str, str]
 ) -> None:
@@ -83,6 +164,52 @@ def test_scores_of_different_environments_are_not_compared(
     assert comparison["verdicts"] == []
     assert "CartPole-v1, Acrobot-v1" in comparison["notes"][0]
     assert len(comparison["numbers"]) == 2
+    # Each method has results on one environment only.
+    assert comparison["across_tasks"]["methods"] == []
+
+
+def test_methods_are_compared_over_several_environments_by_normalized_scores(
+    server: LabServer,
+) -> None:
+    keys = []
+    for name, share in (("high lr", 0.8), ("low lr", 0.4)):
+        for env_id in ("CartPole-v1", "MountainCar-v0"):
+            scores = [_score(env_id, share + part) for part in (-0.02, 0.0, 0.02)]
+            keys.append(f"g:{train_group(server, scores, env_id=env_id, name=f'{env_id} {name}')}")
+    keys.append(train(server, climb(-400), env_id="Acrobot-v1", name="elsewhere"))
+    keys.append(train(server, climb(1), env_id="Blackjack-v1", name="cards"))
+
+    across = compare(server, *keys)["across_tasks"]
+
+    high, low = across["methods"]
+    assert (high["name"], low["name"]) == ("PPO, high lr", "PPO, low lr")
+    assert [task["env_id"] for task in across["tasks"]] == ["CartPole-v1", "MountainCar-v0"]
+    assert across["tasks"][0]["random"] == 22.2
+    assert (across["tasks"][0]["reference"], across["tasks"][0]["source"]) == (
+        475.0,
+        "the solved threshold",
+    )
+    for one in ("iqm", "median", "mean"):
+        assert high[one]["value"] == pytest.approx(0.8)
+        assert high[one]["ci95"][0] < 0.8 < high[one]["ci95"][1]
+    assert high["optimality_gap"]["value"] == pytest.approx(0.2)
+    assert high["normalized"] == pytest.approx({"CartPole-v1": 0.8, "MountainCar-v0": 0.8})
+    assert high["runs"] == 6
+    assert low["area"]["value"] != high["area"]["value"]
+    above = [tau for tau, share in zip(across["taus"], low["profile"], strict=True) if share > 0.5]
+    assert max(above) == pytest.approx(0.4, abs=0.02)
+    assert across["notes"] == [
+        "Blackjack-v1 is omitted: no random and reference score of it are known.",
+        "PPO, elsewhere is omitted: it has results on fewer than two environments with references.",
+        "PPO, cards is omitted: it has results on fewer than two environments with references.",
+        "Acrobot-v1 is omitted: not all methods have results on it.",
+    ]
+
+
+def _score(env_id: str, normalized: float) -> float:
+    known = reference_score(env_id)
+    assert known is not None
+    return known.random + normalized * (known.reference - known.random)
 
 
 def test_another_metric_axis_and_reference_can_be_requested(

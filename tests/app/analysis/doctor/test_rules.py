@@ -34,6 +34,9 @@ LEVELLED = noisy(rising(22.0, 200.0, until=0.3), 10.0)
 EVEN = math.log(2)
 
 DQN = {"algorithm": "DQN"}
+PENDULUM = {"env_id": "Pendulum-v1"}
+NO_THRESHOLD = {"env_id": "GaussianBandit-v0"}
+"""An environment whose rewards have no known good value."""
 WRITTEN = {"reward_code": "def reward_function(obs, action):\n    return 1.0"}
 
 
@@ -43,6 +46,18 @@ def dqn(**hyperparameters: object) -> dict[str, object]:
 
 def ppo(**hyperparameters: object) -> dict[str, object]:
     return {"hyperparameters": hyperparameters}
+
+
+def sac(**hyperparameters: object) -> dict[str, object]:
+    return {**PENDULUM, "algorithm": "SAC", "hyperparameters": hyperparameters}
+
+
+def a2c(**settings: object) -> dict[str, object]:
+    return {"algorithm": "A2C", "n_envs": 1, **settings}
+
+
+def taxi(**hyperparameters: object) -> dict[str, object]:
+    return {"env_id": "Taxi-v4", "algorithm": "MaskablePPO", "hyperparameters": hyperparameters}
 
 
 def fell(share: float) -> float:
@@ -55,6 +70,11 @@ def one_outlier() -> Curve:
 
 DETECTED: list[tuple[Rule, str, Situation]] = [
     (rewards.converged, "converged", situation(reward=LEARNED)),
+    (
+        rewards.converged,
+        "converged",
+        situation(PENDULUM, reward=noisy(rising(-1200.0, -400.0), 100.0)),
+    ),
     (
         rewards.variance_reduced,
         "variance_reduced",
@@ -118,11 +138,33 @@ DETECTED: list[tuple[Rule, str, Situation]] = [
         "gradients_explode",
         situation(reward=RANDOM, grad_norm=lambda share: 10.0 ** (4 * share)),
     ),
+    (
+        learning.gradients_explode,
+        "gradients_explode",
+        situation(sac(), reward=flat(-1200.0), grad_norm=lambda share: 10.0 ** (4 * share)),
+    ),
+    (
+        learning.gradients_explode,
+        "gradients_explode",
+        situation(reward=noisy(fell, 5.0), grad_norm=lambda share: 10.0 ** (4 * share)),
+    ),
     (learning.dead_units, "dead_units", situation(reward=RANDOM, dead_units=flat(0.8))),
     (
         policy.entropy_high,
         "entropy_high",
         situation(ppo(ent_coef=0.5), reward=RANDOM, entropy=flat(0.99 * EVEN)),
+    ),
+    (
+        policy.entropy_high,
+        "entropy_high",
+        situation(
+            taxi(ent_coef=0.5), reward=flat(-200.0), entropy=flat(0.98), max_entropy=flat(1.0)
+        ),
+    ),
+    (
+        policy.entropy_collapsed,
+        "entropy_collapsed",
+        situation(taxi(), reward=flat(-200.0), entropy=flat(0.01), max_entropy=flat(1.0)),
     ),
     (
         policy.entropy_collapsed,
@@ -172,6 +214,17 @@ DETECTED: list[tuple[Rule, str, Situation]] = [
     ),
     (
         replay_buffer.replay_ratio,
+        "replay_ratio_low",
+        situation(sac(gradient_steps=0), reward=noisy(flat(-1200.0), 300.0)),
+    ),
+    # A transferred policy that is good from the start doesn't learn, either.
+    (
+        replay_buffer.replay_ratio,
+        "replay_ratio_low",
+        situation(dqn(gradient_steps=0), reward=noisy(flat(490.0), 5.0)),
+    ),
+    (
+        replay_buffer.replay_ratio,
         "replay_ratio_high",
         situation(dqn(train_freq=1, gradient_steps=50), reward=RANDOM),
     ),
@@ -184,6 +237,13 @@ DETECTED: list[tuple[Rule, str, Situation]] = [
         setup.pinned_at_limit,
         "pinned_at_limit",
         situation({"wrappers": {"time_limit": 50}}, reward=flat(50.0), length=flat(50)),
+    ),
+    (
+        setup.pinned_at_limit,
+        "pinned_at_limit",
+        situation(
+            {"wrappers": {"time_limit": 50, "frame_skip": 4}}, reward=flat(50.0), length=flat(50)
+        ),
     ),
     (
         setup.pinned_at_limit,
@@ -202,7 +262,7 @@ DETECTED: list[tuple[Rule, str, Situation]] = [
     (
         setup.too_few_environments,
         "too_few_environments",
-        situation({"algorithm": "A2C", "n_envs": 1}, reward=RANDOM),
+        situation(a2c(), reward=RANDOM),
     ),
     (setup.short_sighted, "short_sighted", situation(ppo(gamma=0.2), reward=RANDOM)),
     (
@@ -242,6 +302,7 @@ NOT_DETECTED: list[tuple[Rule, Situation]] = [
     (learning.values_diverge, situation(WRITTEN, reward=RANDOM, value_max=flat(1e5))),
     (rewards.converged, situation(reward=RANDOM)),
     (rewards.converged, situation(reward=noisy(rising(22.0, 490.0, until=1.0), 10.0))),
+    (rewards.converged, situation(NO_THRESHOLD, reward=noisy(rising(0.0, 90.0, until=1.0), 5.0))),
     (rewards.variance_reduced, situation(reward=LEVELLED)),
     (rewards.stuck, situation(reward=LEARNED)),
     (rewards.stuck, situation(reward=noisy(flat(490.0), 5.0))),
@@ -263,7 +324,19 @@ NOT_DETECTED: list[tuple[Rule, Situation]] = [
     ),
     (rates.unusual_rate, situation(DQN, reward=RANDOM)),
     (rates.unusual_rate, situation(dqn(learning_rate=0.5), reward=LEARNED)),
+    # SB3's own default for QRDQN, and RL Zoo's for Atari.
+    (
+        rates.unusual_rate,
+        situation(
+            {"algorithm": "QRDQN", "hyperparameters": {"learning_rate": 5e-5}}, reward=RANDOM
+        ),
+    ),
     (learning.values_diverge, situation(DQN, reward=LEARNED, value_max=flat(99.0))),
+    # With 8 steps per action CartPole pays 8 at a time.
+    (
+        learning.values_diverge,
+        situation({"wrappers": {"frame_skip": 8}}, reward=LEARNED, value_max=flat(400.0)),
+    ),
     (learning.critic_useless, situation(reward=RANDOM, explained_variance=flat(0.3))),
     (learning.critic_useless, situation(reward=LEARNED, explained_variance=flat(-0.1))),
     (
@@ -271,11 +344,41 @@ NOT_DETECTED: list[tuple[Rule, Situation]] = [
         situation(reward=RANDOM, value_loss=flat(20.0), policy_loss=flat(0.01)),
     ),
     (learning.gradients_explode, situation(reward=RANDOM, grad_norm=flat(3.0))),
+    # Gradients grow with the values of a policy that improves.
+    (
+        learning.gradients_explode,
+        situation(
+            sac(),
+            reward=noisy(rising(-1200.0, -200.0), 100.0),
+            grad_norm=lambda share: 10.0 ** (4 * share),
+        ),
+    ),
     (learning.dead_units, situation(reward=RANDOM, dead_units=flat(0.1))),
     (policy.entropy_high, situation(ppo(ent_coef=0.5), reward=RANDOM, entropy=flat(0.4))),
     (policy.entropy_high, situation(reward=RANDOM, entropy=flat(0.99 * EVEN))),
     (policy.entropy_collapsed, situation(reward=RANDOM, entropy=flat(0.5))),
     (policy.entropy_collapsed, situation(reward=LEARNED, entropy=flat(0.001))),
+    # Mostly one legal action of six, and never two measured: an even choice among them.
+    (
+        policy.entropy_collapsed,
+        situation(taxi(), reward=flat(-200.0), entropy=flat(0.06), max_entropy=flat(0.07)),
+    ),
+    (
+        policy.entropy_collapsed,
+        situation(taxi(), reward=flat(-200.0), entropy=flat(0.0), max_entropy=flat(0.0)),
+    ),
+    (policy.entropy_collapsed, situation(taxi(), reward=flat(-200.0), entropy=flat(0.01))),
+    (
+        policy.entropy_high,
+        situation(
+            taxi(ent_coef=0.5), reward=flat(-200.0), entropy=flat(0.7), max_entropy=flat(1.0)
+        ),
+    ),
+    # The best of the levers was found.
+    (
+        policy.entropy_collapsed,
+        situation(NO_THRESHOLD, reward=noisy(rising(0.0, 90.0), 5.0), entropy=flat(0.001)),
+    ),
     (policy.policy_jumps, situation(reward=RANDOM, approx_kl=flat(0.01))),
     (policy.policy_hardly_moves, situation(reward=RANDOM, approx_kl=flat(0.01))),
     (policy.policy_hardly_moves, situation(reward=LEARNED, approx_kl=flat(1e-8))),
@@ -288,7 +391,33 @@ NOT_DETECTED: list[tuple[Rule, Situation]] = [
     (replay_buffer.exploration, situation(DQN, reward=RANDOM, exploration_rate=rising(1.0, 0.3))),
     (replay_buffer.replay_ratio, situation(DQN, reward=RANDOM)),
     (replay_buffer.replay_ratio, situation(reward=RANDOM)),
+    # REDQ and DroQ do 20 gradient steps per step.
+    (
+        replay_buffer.replay_ratio,
+        situation(sac(gradient_steps=20), reward=noisy(rising(-1200.0, -200.0), 100.0)),
+    ),
+    (
+        replay_buffer.replay_ratio,
+        situation(dqn(train_freq=500, gradient_steps=1), reward=LEARNED),
+    ),
     (setup.pinned_at_limit, situation(reward=LEARNED, length=flat(500))),
+    # A perfect balance, learned or from the start, where no threshold is known.
+    (
+        setup.pinned_at_limit,
+        situation(
+            NO_THRESHOLD,
+            reward=lambda share: 100.0 if share > 0.4 else noisy(rising(-50.0, 90.0), 10.0)(share),
+            length=flat(100),
+        ),
+    ),
+    (setup.pinned_at_limit, situation(NO_THRESHOLD, reward=flat(100.0), length=flat(100))),
+    # Lengths are steps of the environment, not actions of the agent.
+    (
+        setup.pinned_at_limit,
+        situation(
+            {"wrappers": {"time_limit": 400, "frame_skip": 4}}, reward=RANDOM, length=flat(131)
+        ),
+    ),
     (
         setup.pinned_at_limit,
         situation({"wrappers": {"time_limit": 490}}, reward=LEARNED, length=flat(490)),
@@ -308,6 +437,14 @@ NOT_DETECTED: list[tuple[Rule, Situation]] = [
         ),
     ),
     (setup.too_few_environments, situation(reward=RANDOM)),
+    # SB3's own default for A2C.
+    (
+        setup.too_few_environments,
+        situation(
+            a2c(**NO_THRESHOLD, hyperparameters={"n_steps": 5}),
+            reward=noisy(rising(0.0, 90.0), 5.0),
+        ),
+    ),
     (setup.short_sighted, situation(reward=RANDOM)),
     (setup.seeds_disagree, situation({"seeds_scored": (480.0, 470.0, 450.0)}, reward=LEARNED)),
     (setup.seeds_disagree, situation({"seeds_scored": (480.0, 25.0)}, reward=LEARNED)),
@@ -336,6 +473,34 @@ def test_a_rule_detects_its_situation(rule: Rule, code: str, example: Situation)
 )
 def test_a_rule_reports_nothing_in_other_situations(rule: Rule, example: Situation) -> None:
     assert rule(example) is None
+
+
+def test_without_a_threshold_a_level_reward_is_not_called_good() -> None:
+    insights = examine(situation(PENDULUM, reward=noisy(rising(-1200.0, -400.0), 100.0)))
+
+    found = next(one for one in insights if one.code == "converged")
+    assert found.severity is Severity.INFO
+    assert found.title == "The reward no longer rises"
+    assert "converged" not in found.message
+
+
+def test_clipping_is_suggested_only_where_the_algorithm_clips() -> None:
+    grows = {"grad_norm": lambda share: 10.0 ** (4 * share)}
+    clips = learning.gradients_explode(situation(reward=RANDOM, **grows))
+    never_clips = learning.gradients_explode(situation(sac(), reward=flat(-1200.0), **grows))
+
+    assert clips is not None
+    assert never_clips is not None
+    assert "max_grad_norm" in clips.suggestion
+    assert "clip" not in never_clips.suggestion
+
+
+def test_a_ratio_of_zero_says_that_nothing_is_learned() -> None:
+    insight = replay_buffer.replay_ratio(situation(sac(gradient_steps=0), reward=flat(-1200.0)))
+
+    assert insight is not None
+    assert insight.title == "Learning never starts"
+    assert insight.change == {"hyperparameters": {"train_freq": 1, "gradient_steps": 1}}
 
 
 def test_insights_about_the_reward_use_the_reward_of_episodes() -> None:

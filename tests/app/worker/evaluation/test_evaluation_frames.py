@@ -61,11 +61,9 @@ class Line:
 
 def play(line: Line, env: RenderingEnv, *, steps: int = 10, records_video: bool = True) -> None:
     setup = commands.Setup(env_id="any", algorithm="PPO", hyperparameters={})
-    job = commands.Evaluate(
-        setup=setup, episodes=1, seed=0, renders=True, records_video=records_video
-    )
+    job = commands.Evaluate(setup=setup, renders=True, records_video=records_video)
     control: Any = line
-    recording = Recording(job, KeepsLastFrame(env), line.channel, control)
+    recording = Recording(job, KeepsLastFrame(env), line.channel, control, episodes=1)
     for number in range(steps + 1):
         rewards, returns = {"agent": float(number > 0)}, {"agent": float(number)}
         recording.add(

@@ -7,8 +7,13 @@ import pytest
 
 from app.protocol import commands, messages
 from app.run_config import RunConfig, RunRequest
-from app.worker.envs.vectorized.pipeline import make_evaluation_envs, make_training_envs
-from app.worker.evaluation.evaluate import build_to_evaluate, play_episodes
+from app.worker.envs.vectorized.pipeline import (
+    evaluation_limit,
+    make_evaluation_envs,
+    make_training_envs,
+)
+from app.worker.envs.wrappers import EvaluationLimit
+from app.worker.evaluation.evaluate import EpisodeResults, build_to_evaluate, play_episodes
 from app.worker.evaluation.parallel_episodes import ParallelEpisodes
 from app.worker.evaluation.player import FinishedEpisode, Player, Policy
 from app.worker.models.models import build_model, load_weights, save_weights
@@ -98,3 +103,38 @@ def test_noise_and_randomization_are_those_of_the_seed_both_ways() -> None:
     assert at_once == in_turn
     assert [one.return_ for one in calm] != [one.return_ for one in in_turn]
     assert len(np.unique([one.return_ for one in in_turn])) > 1
+
+
+def test_evaluations_cut_episodes_where_the_environment_has_no_time_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(EvaluationLimit, "STEPS", 300)
+    setup = RunConfig.from_request(RunRequest(env_id="CliffWalking-v1", algorithm="PPO")).setup()
+    envs = make_evaluation_envs(setup)
+    model = build_to_evaluate(setup, envs, deterministic=True)
+    # Always up, into the wall.
+    model.policy.action_net.bias.data[0] = 100.0
+    player = Player(envs, {messages.AGENT: Policy(model, deterministic=True)})
+    parallel = ParallelEpisodes(setup, model, disturbed=False)
+
+    in_turn = list(play_episodes(player, 2, 2_000_000))
+    at_once = list(parallel.play(2, seed=2_000_000, observed_by=envs))
+    found = EpisodeResults(episodes=in_turn).message(1, step_limit=evaluation_limit(envs))
+
+    assert in_turn == at_once
+    assert [(one.return_, one.length, one.truncated) for one in in_turn] == [(-300, 300, True)] * 2
+    assert (found.step_limit, found.cut) == (300, 2)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"env_id": "CartPole-v1"},
+        {"env_id": "GridWorld-v0"},
+        {"env_id": "CliffWalking-v1", "wrappers": {"time_limit": 200}},
+    ],
+)
+def test_environments_with_a_time_limit_keep_it_in_evaluations(request_: dict[str, Any]) -> None:
+    setup = RunConfig.from_request(RunRequest(algorithm="PPO", **request_)).setup()
+
+    assert evaluation_limit(make_evaluation_envs(setup)) is None

@@ -9,6 +9,7 @@ import torch
 from app.protocol import commands
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
+from app.worker.envs.custom import register
 from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
 from app.worker.export.onnx_export import NotExportableError, write_policy
 from app.worker.models.models import build_for_playing
@@ -86,3 +87,60 @@ def test_policies_that_need_the_labs_wrappers_are_not_exported() -> None:
         envs = make_evaluation_envs(setup)
         with pytest.raises(NotExportableError, match=sentence):
             write_policy(setup, build_for_playing(setup, envs), envs)
+
+
+PICTURES = '''
+import gymnasium as gym
+import numpy as np
+
+
+class Pictures(gym.Env):
+    """Pictures smaller than those that a CNN needs."""
+
+    max_episode_steps = 10
+
+    def __init__(self, channels_first=False, render_mode=None):
+        shape = (3, 8, 10) if channels_first else (8, 10, 3)
+        self.observation_space = gym.spaces.Box(0, 255, shape, np.uint8)
+        self.action_space = gym.spaces.Discrete(4)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._picture(), {}
+
+    def step(self, action):
+        return self._picture(), float(action), False, False, {}
+
+    def _picture(self):
+        return self.np_random.integers(0, 256, self.observation_space.shape, np.uint8)
+'''
+
+
+@pytest.mark.parametrize("channels_first", [False, True])
+def test_an_exported_policy_for_small_pictures_acts_like_the_model(*, channels_first: bool) -> None:
+    register("custom/pictures-v1", PICTURES)
+    setup = commands.Setup(
+        env_id="custom/pictures-v1",
+        algorithm="PPO",
+        hyperparameters={"n_steps": 64, "batch_size": 64},
+        policy={"net_arch": (32,), "activation_fn": "tanh"},
+        env_kwargs={"channels_first": channels_first},
+        env_code=PICTURES,
+    )
+    torch.manual_seed(0)
+    envs = make_evaluation_envs(setup)
+    model = build_for_playing(setup, envs)
+    # An untrained policy prefers no action, whatever it sees.
+    with torch.no_grad():
+        model.policy.action_net.weight.mul_(100)  # type: ignore[operator, union-attr]
+    space = envs.unwrapped.observation_space
+    space.seed(0)
+    pictures = np.stack([space.sample() for _ in range(256)])
+
+    content = write_policy(setup, model, envs)
+
+    session = onnxruntime.InferenceSession(content)
+    actions = session.run(["action"], {"observation": pictures.astype(np.float32)})[0]
+    expected, _ = model.predict(pictures, deterministic=True)
+    assert len(set(expected.tolist())) > 1
+    assert (actions == expected).all()

@@ -100,8 +100,8 @@ async def test_a_policy_is_viewed_and_evaluated_and_its_run_resumes(algorithm: s
     weights = next(message for message in received if isinstance(message, PackedPolicy))
 
     viewer.send(messages.encode(commands.View(setup=run_job.setup, fps=15)) + weights.frame)
-    evaluator.send(messages.encode(commands.Evaluate(setup=run_job.setup, episodes=2, seed=1)))
-    evaluator.send(weights.frame)
+    evaluator.send(messages.encode(commands.Evaluate(setup=run_job.setup)))
+    evaluator.send(messages.encode(commands.Episodes(count=2, seed=1)) + weights.frame)
     resumed.send(messages.encode(job(algorithm, 1_000, resume=True)))
     await resumed.send_file("checkpoint.zip", file_of(received, "checkpoint.zip"))
     frame, evaluated, resumed_messages = await asyncio.gather(

@@ -21,6 +21,19 @@ def test_the_line_of_an_episode_has_means_and_each_agent_by_name() -> None:
     assert (line["episode_length"], line["mean_length"]) == (20, 15.0)
 
 
+def test_the_success_rate_is_that_of_the_last_100_episodes_that_report_it() -> None:
+    statistics = EpisodeStatistics(NOTHING)
+
+    assert "success_rate" not in statistics.add({"agent": 0.0}, 1)
+    for number in range(150):
+        line = statistics.add({"agent": 0.0}, 1, is_success=number >= 75)
+    resumed = EpisodeStatistics(statistics.counts())
+
+    assert line["success_rate"] == 0.75
+    assert resumed.add({"agent": 0.0}, 1)["success_rate"] == 0.75
+    assert resumed.add({"agent": 0.0}, 1, is_success=True)["success_rate"] == 0.76
+
+
 @pytest.mark.parametrize("before", [0, 5, 250])
 def test_statistics_continue_from_their_counts(before: int) -> None:
     first = EpisodeStatistics(NOTHING)

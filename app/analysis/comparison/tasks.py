@@ -1,0 +1,85 @@
+"""Whether two runs were measured on the same task, so that their returns can be compared."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from app.catalog.environments import environment_of_run
+from app.core import write_value
+from app.protocol import Wrappers
+from app.run_config import environment_of, readable_config
+from storage.records import RunRecord, ScoreKind
+
+_CODE = "code of the environment"
+_OF_THE_AGENT = frozenset(
+    {"simulator", "frame_stack", "normalize_observation", "normalize_reward", "randomize"}
+)
+"""Wrappers that leave returns as they are; `randomize` is listed by attribute."""
+
+
+def task_differences(ours: RunRecord, theirs: RunRecord, kind: ScoreKind) -> list[str]:
+    """Return how the tasks on which scores of a kind were measured differ, in words.
+
+    A custom reward is no difference: returns are the environment's.
+    """
+    return _differences(_task(ours, kind), _task(theirs, kind))
+
+
+def differences_from_default(run: RunRecord, kind: ScoreKind) -> list[str]:
+    """Return how the task of a run differs from that of its environment as it is."""
+    return _differences(_default_task(run), _task(run, kind))
+
+
+def _differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    if not here or not there:
+        return []
+    pairs = ((name, here.get(name), there.get(name)) for name in dict.fromkeys([*here, *there]))
+    return [
+        f"{name} {_words(one)} and {_words(other)}" for name, one, other in pairs if one != other
+    ]
+
+
+def _default_task(run: RunRecord) -> dict[str, Any]:
+    return {**_wrapper_options(Wrappers()), **_default_options(run), _CODE: None}
+
+
+def _task(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
+    """Return what defines the task of a run; nothing if its configuration can't be read."""
+    config = readable_config(run)
+    if config is None:
+        return {}
+    has_disturbances = kind is ScoreKind.TRAINING_MEAN or (
+        kind is ScoreKind.LAST_EVALUATION and config.evaluation.disturbances
+    )
+    wrappers = config.wrappers if has_disturbances else config.wrappers.for_evaluation()
+    found = _wrapper_options(wrappers)
+    if found["time_limit"] == environment_of(run).max_episode_steps:
+        found["time_limit"] = None
+    return {
+        **found,
+        **_default_options(run),
+        **config.env_kwargs,
+        _CODE: _checksum(config.env_code),
+    }
+
+
+def _default_options(run: RunRecord) -> dict[str, Any]:
+    return environment_of_run(run.env_id).check_kwargs({})
+
+
+def _wrapper_options(wrappers: Wrappers) -> dict[str, Any]:
+    found = {
+        field.name: getattr(wrappers, field.name)
+        for field in fields(Wrappers)
+        if field.name not in _OF_THE_AGENT
+    }
+    return found | {f"randomize {name}": bounds for name, bounds in wrappers.randomize.items()}
+
+
+def _checksum(code: str | None) -> str | None:
+    return None if code is None else f"{zlib.crc32(code.encode()):08x}"
+
+
+def _words(value: object) -> str:
+    return write_value(value, nothing="none")
