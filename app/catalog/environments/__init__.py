@@ -1,6 +1,6 @@
 """The environments, as plain data."""
 
-from app.catalog.environments.atari_scores import ATARI_SCORES, human_normalized
+from app.catalog.environments.atari_scores import human_normalized
 from app.catalog.environments.catalogue import (
     CUSTOM_PREFIX,
     ENVIRONMENTS,
@@ -23,7 +23,6 @@ from app.catalog.environments.reference_scores import (
 from app.catalog.environments.spec import ActionKind, Difficulty, EnvSpec, ObservationKind, Observed
 
 __all__ = [
-    "ATARI_SCORES",
     "CUSTOM_PREFIX",
     "ENVIRONMENTS",
     "SOLVED",

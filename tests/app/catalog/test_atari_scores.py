@@ -2,7 +2,9 @@
 
 import pytest
 
-from app.catalog.environments import ATARI_SCORES, ENVIRONMENTS, human_normalized
+from app.catalog.environments import ENVIRONMENTS, human_normalized
+from app.catalog.environments.atari_scores import ATARI_SCORES
+from app.catalog.environments.reference_scores import reference_score
 from app.catalog.presets.atari import ATARI_ZOO
 from app.run_config import RunConfig, RunRequest
 
@@ -15,6 +17,13 @@ def test_every_game_of_the_catalogue_has_reference_scores() -> None:
         random, human = ATARI_SCORES[spec.id.removeprefix("ALE/").removesuffix("-v5")]
         assert human_normalized(spec.id, random) == 0.0
         assert human_normalized(spec.id, human) == 1.0
+
+
+def test_games_are_compared_with_other_tasks_by_human_play() -> None:
+    reference = reference_score("ALE/Pong-v5")
+
+    assert reference is not None
+    assert (reference.random, reference.reference, reference.source) == (-20.7, 14.6, "human play")
 
 
 @pytest.mark.parametrize(

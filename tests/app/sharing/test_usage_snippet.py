@@ -29,7 +29,7 @@ CASES: dict[str, dict[str, Any]] = {
     "custom": {"env_id": "custom/published-v1"},
     "recurrent": {"algorithm": "RecurrentPPO", "hyperparameters": RECURRENT},
     "masked": {"algorithm": "MaskablePPO", "env_id": "Taxi-v4"},
-    "Atari": {"env_id": "ALE/Pong-v5", "wrappers": {"frame_stack": 4, "time_limit": 400}},
+    "Atari": {"env_id": "ALE/Pong-v5", "wrappers": {"frame_stack": 4, "time_limit": 100}},
     "classic Atari": {"env_id": "PongNoFrameskip-v4", "wrappers": {"time_limit": 100}},
     "Atari in color": {
         "env_id": "BreakoutNoFrameskip-v4",
