@@ -114,6 +114,8 @@ class ComparePage:
         with panel("Results", flush=True) as head:
             self._numbers = NumbersTable()
             self._numbers_link = _csv(head, "Results")
+            with ui.element("div").classes("lab-table-note"):
+                explained("compared_results")
         with panel("Settings that differ", flush=True) as head:
             self._differences = DifferencesTable()
             self._differences_link = _csv(head, "Settings that differ")

@@ -263,6 +263,13 @@ GLOSSARY: dict[str, Term] = {
         "Bands that don't overlap are a good sign. The line is dotted where not all seeds have a "
         "value.",
     ),
+    "compared_results": Term(
+        "Evaluation: of the final policy if all seeds were tested, else the last periodic one. "
+        "Best and final: the highest and the last mean reward over 100 training episodes. A group "
+        "has the interquartile mean over its seeds. In brackets: the 95 % interval, from three "
+        "seeds or episodes on.",
+        "Compare evaluations or final rewards: the highest of many means overstates the policy.",
+    ),
     "across_environments": Term(
         "Entries with the same algorithm, preset and name (without environment and seed) are one "
         "method. Scores are normalized: 0 is the score of random actions, 1 the reference. IQM, "

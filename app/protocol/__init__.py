@@ -35,11 +35,12 @@ from app.protocol.user_code import (
     crashed_place,
     hanging_place,
 )
-from app.protocol.wrappers import Wrappers
+from app.protocol.wrappers import EVALUATION_LIMIT, Wrappers
 
 __all__ = [
     "ENVIRONMENT_FILE",
     "EVALUATION_FILE",
+    "EVALUATION_LIMIT",
     "EVALUATION_SEEDS",
     "FRAME_SKIP",
     "LONGEST_CALL_S",

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+EVALUATION_LIMIT = 5_000
+"""The step at which evaluations truncate episodes where the environment has no time limit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrappers:

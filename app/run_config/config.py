@@ -16,7 +16,7 @@ from app.catalog.environments import (
     why_no_envpool,
     with_options_of_id,
 )
-from app.catalog.presets import Preset, PresetName, get_preset
+from app.catalog.presets import Preset, PresetName, default_preset, get_preset
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
 from app.protocol import FRAME_SKIP, Schedule, ScheduleMode, Wrappers, commands, messages
@@ -230,7 +230,7 @@ class RunConfig(BaseModel):
 
 def _preset(request: RunRequest, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
     if request.preset is None:
-        return Preset(total_timesteps=environment.default_timesteps)
+        return default_preset(environment, algorithm)
     return get_preset(environment, algorithm, request.preset)
 
 

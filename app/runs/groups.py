@@ -1,16 +1,15 @@
 """Aggregate the runs of a seed group: one curve with its uncertainty, and robust statistics."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isnan
-from typing import Any
 
 import numpy as np
 
 from app.statistics import Array, band, interquartile_mean, iqm_interval
-from storage.records import JsonObject, RunRecord, RunStatus
+from storage.records import JsonObject, RunRecord, RunStatus, ScoreKind
 
 GROUP_METRICS = ("timesteps", "mean_reward")
 """The metrics that a curve needs."""
@@ -33,7 +32,7 @@ class GroupPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatistics:
-    """Statistics over the last mean reward of each run."""
+    """Statistics over the scores of the runs, which are all of one kind."""
 
     seeds: int
     mean: float
@@ -44,6 +43,8 @@ class GroupStatistics:
     """95 % confidence interval of `iqm`; None below three seeds, or if all are equal."""
     best: float
     worst: float
+    score_kind: ScoreKind
+    """The kind of the runs' scores; training means if they are of different kinds."""
 
 
 def group_curve(
@@ -93,9 +94,9 @@ def has_ended_solved(run: RunRecord) -> bool:
     return run.status is RunStatus.COMPLETED and run.progress.solved_at is not None and is_early
 
 
-def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | None:
-    """Return statistics over the newest values of the runs, None before there are any."""
-    found = [one["mean_reward"] for one in latest if one.get("mean_reward") is not None]
+def group_statistics(members: Sequence[RunRecord]) -> GroupStatistics | None:
+    """Return statistics over the scores of the runs, None before there are any."""
+    found, kind = _scores_of_one_kind(members)
     if not found:
         return None
     scores = np.array(found, dtype=np.float64)
@@ -108,6 +109,7 @@ def group_statistics(latest: Sequence[Mapping[str, Any]]) -> GroupStatistics | N
         ci95=iqm_interval(scores),
         best=float(scores.max()),
         worst=float(scores.min()),
+        score_kind=kind,
     )
 
 
@@ -121,6 +123,14 @@ def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, tuple[float, fl
     """Return the interquartile mean of some runs' scores and its 95 % interval, if there is one."""
     found = np.array(scores, dtype=np.float64)
     return float(interquartile_mean(found)), iqm_interval(found)
+
+
+def _scores_of_one_kind(members: Sequence[RunRecord]) -> tuple[list[float], ScoreKind]:
+    kinds = {run.score_kind for run in members if run.score_kind is not None}
+    if len(kinds) == 1:
+        return [run.score for run in members if run.score is not None], kinds.pop()
+    means = ((run.latest or {}).get("mean_reward") for run in members)
+    return [float(mean) for mean in means if mean is not None], ScoreKind.TRAINING_MEAN
 
 
 def _rounded(value: float) -> float | None:

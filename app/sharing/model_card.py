@@ -158,6 +158,8 @@ def _results(published: PublishedVersion) -> Iterator[str]:
 
 
 def _no_results(published: PublishedVersion) -> str:
+    if published.selection is not None:
+        return "No evaluation of this policy exists but the one for which it was chosen.\n"
     text = "No evaluation of this policy exists."
     if published.training_mean is not None:
         text += (
@@ -192,6 +194,12 @@ def _conditions(published: PublishedVersion, found: Evaluation) -> str:
     ]
     if found.left_out:
         lines.append(f"These disturbances of training were off: {', '.join(found.left_out)}.")
+    if found.disturbances:
+        lines.append(f"These disturbances of training were on: {', '.join(found.disturbances)}.")
+    if found.cut:
+        lines.append(f"{found.cut:,} episodes were cut at step {found.step_limit or 0:,}.")
+    if found.successes is not None:
+        lines.append(f"{found.successes:,} of {found.episodes:,} episodes reached the goal.")
     lines.append(
         "The standard deviation of the returns divides by n, as Stable-Baselines3's "
         "`evaluate_policy` does. `results.json` has every episode; its `std_return` divides by "

@@ -135,10 +135,14 @@ def evaluations_of(
 
 
 def _choose(own: Sequence[Evaluation]) -> Evaluation | None:
-    """Choose the newest one, preferably not on the seeds on which the best policy is chosen."""
-    return next(
-        (one for one in own if one.seed_family is not SeedFamily.SELECTION), own[0] if own else None
+    """Choose the newest one that disturbs nothing and isn't on the seeds of the selection.
+
+    If there is none, the disturbances count more: with them it is another task.
+    """
+    by_preference = sorted(
+        own, key=lambda one: (bool(one.disturbances), one.seed_family is SeedFamily.SELECTION)
     )
+    return next(iter(by_preference), None)
 
 
 def _find(

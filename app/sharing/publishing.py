@@ -359,7 +359,9 @@ def _results(evaluation: Evaluation) -> dict[str, object]:
     return found | {
         "seed_family": evaluation.seed_family,
         "deterministic": evaluation.deterministic,
+        "disturbances": evaluation.disturbances,
         "left_out": evaluation.left_out,
+        "successes": evaluation.successes,
     }
 
 

@@ -171,8 +171,8 @@ def _adopt(
     own = {name: value for name, value in examined.hyperparameters.items() if name in known}
     network = {"net_arch": examined.net_arch, "activation_fn": examined.activation_fn}
     unknown = known & set(examined.unknown)
-    n_envs = examined.n_envs if examined.n_envs in range(1, MAX_N_ENVS + 1) else None
-    seed = examined.seed if examined.seed in range(MAX_SEED + 1) else None
+    n_envs = _within(examined.n_envs, 1, MAX_N_ENVS)
+    seed = _within(examined.seed, 0, MAX_SEED)
     unknown |= {name for name, one in (("n_envs", n_envs), ("seed", seed)) if one is None}
     while True:
         request = RunRequest(
@@ -193,6 +193,10 @@ def _adopt(
             # The lab can't have this value, so it has its own default there, and says so.
             del own[name]
             unknown.add(name)
+
+
+def _within(value: int | None, low: int, high: int) -> int | None:
+    return value if value is not None and low <= value <= high else None
 
 
 def _check_fits(size: int, max_bytes: int | None) -> None:

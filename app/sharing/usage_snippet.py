@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from app.catalog.algorithms import AlgorithmSpec, get_algorithm
 from app.catalog.environments import EnvSpec
-from app.protocol import ENVIRONMENT_FILE, FRAME_SKIP, NO_FRAMESKIP, STICKY_ACTIONS, V5
+from app.protocol import (
+    ENVIRONMENT_FILE,
+    EVALUATION_LIMIT,
+    FRAME_SKIP,
+    NO_FRAMESKIP,
+    STICKY_ACTIONS,
+    V5,
+)
 from app.run_config import RunConfig
 from app.sharing.play_script import REGISTER
 
@@ -199,6 +206,9 @@ class _Snippet:
             yield f"    env = gym.wrappers.TimeLimit(env, {self._config.wrappers.time_limit})"
         if self._algorithm.masks_actions:
             yield "    env = ActionMasks(env)"
+        if self._spec.max_episode_steps is None and self._config.wrappers.time_limit is None:
+            # Some policies never come to an end there.
+            yield f"    env = gym.wrappers.TimeLimit(env, {EVALUATION_LIMIT})"
         yield "    return env"
         yield ""
 

@@ -1,7 +1,7 @@
 """The versions of a run's model: the final one, the best one, and every stored checkpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from storage.files import Artifact, CheckpointFile, RunFolder
 from storage.records import RunRecord
 
 Kind = Literal["final", "best", "checkpoint"]
-Source = Literal["evaluation", "training"]
+Source = Literal["evaluation", "selection", "training"]
 
 _EVALUATED = b'"eval_timesteps"'
 
@@ -30,6 +30,7 @@ class Version:
     score: float | None
     """Mean return of its newest evaluation, or else the mean reward of 100 episodes at its step."""
     score_from: Source | None
+    """`selection`: only the periodic evaluation that selected it, which overstates it."""
     size: int
     pinned: bool = False
 
@@ -56,10 +57,14 @@ def versions_of(
     files = folder.artifacts()
     config = readable_config(run)
     is_evaluated = config is not None and config.evaluate_every is not None
-    scores = dict(periodic_evaluations(folder.metrics)) if is_evaluated else {}
-    scores |= _evaluation_scores(evaluations)
+    periodic = dict(periodic_evaluations(folder.metrics)) if is_evaluated else {}
+    tested = _evaluation_scores(evaluations)
+    scores = periodic | tested
     found = [_checkpoint(file, files, scores) for file in reversed(folder.checkpoints)]
-    found = [_of_file("best", folder, files, scores, None), *found]
+    best = _of_file("best", folder, files, scores, None)
+    if best is not None and best.timesteps in periodic and best.timesteps not in tested:
+        best = replace(best, score_from="selection")
+    found = [best, *found]
     if run.status.is_over:
         last = (run.latest or {}).get("mean_reward")
         found = [_of_file("final", folder, files, scores, last), *found]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog.algorithms.catalogue import get_algorithm
 from app.catalog.environments.catalogue import get_environment
-from app.catalog.presets.catalogue import MEASURED, MIN_SEEDS, TUNED, presets_for
+from app.catalog.presets.catalogue import MEASURED, TUNED, presets_for, reason_not_offered
 from app.catalog.presets.rl_zoo_scores import published
 from app.catalog.presets.spec import Preset, PresetName, write_score
 from app.protocol.messages import AGENT
@@ -146,10 +146,11 @@ def page() -> str:
 def _row(key: str, results: list[dict[str, float]]) -> str:
     env_id, algorithm, name = key.split()
     cells = [env_id, algorithm, PresetName(name).label]
-    if 0 < len(results) < MIN_SEEDS:
-        cells[-1] += f" (not offered before {MIN_SEEDS} seeds)"
+    why_not = reason_not_offered(env_id, algorithm, PresetName(name)) if key in _keys() else None
+    if why_not is not None:
+        cells[-1] += f" (not offered: {why_not})"
     if not results:
-        return f"| {' | '.join(cells)} | not measured yet, not offered | | | | |"
+        return f"| {' | '.join(cells)} | | | | | |"
     target = published(env_id, algorithm)
     scores = [one["score"] for one in results]
     seconds = sorted(one["seconds"] for one in results)[len(results) // 2]

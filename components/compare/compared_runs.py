@@ -122,11 +122,9 @@ def candidates(runs: Sequence[RunRecord], chosen: Sequence[str]) -> list[Candida
                 f"{count} seeds · {environment_label(run)} · {run.algorithm}",
             )
         else:
-            score = format_number((run.latest or {}).get("mean_reward"), 1)
+            score = format_number(run.score, 1)
             key, name = run.id, run.name
-            about = (
-                f"{run.status} · {environment_label(run)} · {run.algorithm} · mean reward {score}"
-            )
+            about = f"{run.status} · {environment_label(run)} · {run.algorithm} · score {score}"
         if key not in chosen:
             by_key.setdefault(key, Candidate(key, name, about))
     return list(by_key.values())

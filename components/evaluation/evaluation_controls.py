@@ -14,8 +14,8 @@ from components.evaluation.state import EvaluationState
 
 _MAX_EPISODES = 100
 _SEEDS = {
-    SeedFamily.TEST: "Test seeds: any policy, any number of times",
-    SeedFamily.FINAL: "Final seeds: makes the score of the run",
+    SeedFamily.TEST: "Test seeds",
+    SeedFamily.FINAL: "Final seeds",
 }
 
 

@@ -34,9 +34,9 @@ class RunList:
             self.show_score(run)
 
     def show_score(self, run: RunRecord) -> None:
-        """Update the mean reward of one of the runs, and its progress while it trains."""
+        """Update the score of one of the runs, and its progress while it trains."""
         if (label := self._scores.get(run.id)) is not None:
-            score = format_number((run.latest or {}).get("mean_reward"), 1)
+            score = format_number(run.score, 1)
             done = f"{run.share_done:.0%} · " if run.status.has_worker else ""
             label.set_text(done + score)
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from app.access import Access
 from app.accounts import AccessError
-from app.analysis.comparison import Change, Comparing, Node, branch_of, final_reward
+from app.analysis.comparison import Change, Comparing, Node, branch_of
 from app.catalog.algorithms import get_algorithm
 from app.core import Parameter, input_error, read_whole
 from app.run_config import LIVE_HYPERPARAMETERS, RunRequest, config_of, derive
@@ -80,8 +80,8 @@ class LineageTree:
                 ui.label(run.name).classes("lab-inline")
             if not run.status.is_active:
                 # While a run is active, the page shows newer numbers above.
-                steps, score = format_number(run.progress.timesteps), final_reward(run)
-                text = f"{steps} steps, mean reward {format_number(score, 1)}"
+                steps = format_number(run.progress.timesteps)
+                text = f"{steps} steps, score {format_number(run.score, 1)}"
                 ui.label(text).classes("lab-small")
             if self._may_train:
                 quiet_button("Run again", lambda: self._run_again(node), label=run.name)
@@ -210,5 +210,5 @@ class LineagePanel:
 
 def _drawn_values(node: Node) -> tuple[object, ...]:
     run = node.run
-    facts = (run.id, run.name, run.status, final_reward(run), run.progress.timesteps)
+    facts = (run.id, run.name, run.status, run.score, run.progress.timesteps)
     return (*facts, node.edge, tuple(node.changes), tuple(node.branch_steps))

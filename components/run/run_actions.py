@@ -9,7 +9,7 @@ from nicegui import ui
 from app.accounts import AccessError, Principal
 from app.runs.state import RunFeed
 from components.base import format_number, format_seconds
-from storage.records import RunRecord, RunStatus
+from storage.records import Progress, RunRecord, RunStatus, SolvedBy
 
 Action = Callable[[], Awaitable[None]]
 
@@ -98,14 +98,25 @@ def _can_resume(feed: RunFeed) -> bool:
     return run.status.is_over and (feed.has_checkpoint or run.started_at is None)
 
 
+def _solved(progress: Progress) -> str:
+    how = (
+        "confirmed on 100 other episodes"
+        if progress.solved_by is SolvedBy.EVALUATIONS
+        else "by the training mean, as earlier versions judged"
+    )
+    return f"Solved at step {progress.solved_at:,}, {how}."
+
+
 def _outcome(run: RunRecord) -> str:
     """Describe how a run ended or paused."""
     done, total = f"{run.progress.timesteps:,}", f"{run.total_timesteps:,}"
     match run.status:
         case RunStatus.COMPLETED:
-            best = format_number(run.progress.best, 1)
             took = format_seconds(run.progress.elapsed_s)
-            return f"Finished after {done} steps in {took}. Best mean of 100 episodes: {best}."
+            kind = f" ({run.score_kind.label})" if run.score_kind else ""
+            score = f"Score: {format_number(run.score, 1)}{kind}."
+            solved = "" if run.progress.solved_at is None else f" {_solved(run.progress)}"
+            return f"Finished after {done} steps in {took}. {score}{solved}"
         case RunStatus.STOPPED if run.started_at is None:
             return "Stopped before training started."
         case RunStatus.STOPPED:

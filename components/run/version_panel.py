@@ -20,7 +20,11 @@ from storage import LabError, RunNotFoundError
 from storage.records import RunRecord
 
 _REFRESH_EVERY_S = 5.0
-_SOURCES = {"evaluation": "evaluated", "training": "in training"}
+_SOURCES = {
+    "evaluation": "evaluated",
+    "selection": "in the evaluation that selected it, which overstates it",
+    "training": "in training",
+}
 _FILES = {
     "artifacts/bundle.zip": "Whole run",
     "export?format=csv": "Metrics as CSV",

@@ -12,6 +12,7 @@ from app.catalog.presets import (
     Preset,
     PresetName,
     Published,
+    default_preset,
     expectation,
     presets_for,
     write_score,
@@ -81,9 +82,10 @@ class PresetPicker:
                 row.score.set_text(_score(measured, self._offered[name].published))
                 row.time.set_text(_time(measured))
         self._mark()
-        chosen = None if self.value is None else self._offered[self.value]
-        self._note.set_text(_note(chosen, any(results.values())))
-        return chosen or Preset(total_timesteps=environment.default_timesteps)
+        default = default_preset(environment, spec)
+        chosen = default if self.value is None else self._offered[self.value]
+        self._note.set_text(_note(chosen, has_results=any(results.values())))
+        return chosen
 
     def _row(self, name: PresetName | None) -> _Row:
         label = name.label if name else "Default"
@@ -108,13 +110,10 @@ class PresetPicker:
             )
 
 
-def _note(chosen: Preset | None, has_results: bool) -> str:
-    parts = [_MEASURED if has_results else _NO_RESULTS]
-    if chosen is not None and chosen.published is not None:
-        parts.append(chosen.published.sentence)
-    if chosen is not None and chosen.note:
-        parts.append(chosen.note)
-    return " ".join(parts)
+def _note(chosen: Preset, *, has_results: bool) -> str:
+    published = chosen.published.sentence if chosen.published else ""
+    parts = (_MEASURED if has_results else _NO_RESULTS, published, chosen.note)
+    return " ".join(part for part in parts if part)
 
 
 def _score(measured: Expectation | None, published: Published | None) -> str:

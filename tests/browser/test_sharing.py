@@ -45,6 +45,31 @@ def test_a_version_is_pinned_and_the_whole_run_exported_and_imported(
     expect(runs.get_by_text(re.compile("Checkpoint .* pinned"))).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_version_to_publish_is_chosen_in_the_dialog(
+    visit: Visit, server: LabServer, width: int
+) -> None:
+    run = server.train(
+        total_timesteps=1_024,
+        evaluate_every=500,
+        hyperparameters={"n_steps": 64, "net_arch": [8]},
+    )
+    page = visit.open(f"/runs/{run['id']}")
+    page.set_viewport_size({"width": width, "height": 900})
+    versions = page.get_by_role("region", name="Versions")
+    versions.get_by_role("button", name="Push to Hub").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("the final policy of the run")).to_be_visible(timeout=_TIMEOUT_MS)
+    expect(dialog.get_by_text("No evaluation of this policy exists.")).to_be_visible()
+
+    dialog.get_by_role("combobox", name="Version").click()
+    page.get_by_role("option", name=re.compile("^Best model")).click()
+
+    expect(dialog.get_by_text(re.compile("chosen as the best of"))).to_be_visible()
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
+    dialog.get_by_role("button", name="Cancel").click()
+
+
 def test_a_hub_model_without_an_owner_in_its_name_is_rejected(visit: Visit) -> None:
     page = visit.open("/runs")
 

@@ -313,3 +313,9 @@ async def test_any_installed_environment_can_be_used_by_its_id(user: User) -> No
     user.find("Use this id").click()
 
     await user.should_see("Unknown environment 'NoSuchThing-v9'", retries=600)
+
+
+async def test_taxi_says_that_ppo_stalls_with_the_defaults(user: User) -> None:
+    await user.open("/train?env=Taxi-v4&algorithm=PPO")
+
+    await user.should_see("or MaskablePPO, which takes only legal actions")

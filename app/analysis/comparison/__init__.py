@@ -1,6 +1,6 @@
 """Comparison of runs: different settings, results, and whether differences are significant."""
 
-from app.analysis.comparison.across_tasks import AcrossTasks, MethodResult, Task
+from app.analysis.comparison.across_tasks import AcrossTasks, MethodResult
 from app.analysis.comparison.comparing import Comparing, Comparison
 from app.analysis.comparison.conclusions import COMPARISON_METHOD, Conclusion
 from app.analysis.comparison.differences import Difference, code_difference, has_custom_reward
@@ -27,7 +27,6 @@ __all__ = [
     "Missing",
     "Node",
     "Numbers",
-    "Task",
     "branch_of",
     "code_difference",
     "final_reward",

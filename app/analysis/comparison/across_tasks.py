@@ -32,7 +32,6 @@ from storage.records import RunRecord, ScoreKind, View
 _MIN_TASKS = 2
 _TAUS = 101
 _GRID = 200
-_POINTS = 1_000
 _AGGREGATES = {
     "iqm": aggregate_iqm,
     "median": aggregate_median,
@@ -176,7 +175,7 @@ async def _area(run: RunRecord, at: int, read: ReadCurves) -> float | None:
 
     Before the first episodes have ended, it has the height of their mean.
     """
-    view = View(names=(SCORE_METRIC,), end=at, max_points=_POINTS)
+    view = View(names=(SCORE_METRIC,), end=at)
     curve = (await read(run, view)).by_name.get(SCORE_METRIC)
     if curve is None:
         return None

@@ -9,7 +9,6 @@ from storage.records import Curves, RunRecord, ScoreKind, View
 SCORE_METRIC = "mean_reward"
 """The metric by which seeds are compared."""
 _EVALUATION_METRIC = "eval_reward"
-_MAX_EVALUATIONS = 10_000
 _NEWEST = 0.9
 """A periodic evaluation counts if its policy has this share of the steps that all have reached."""
 _SAME_END = 1.05
@@ -78,7 +77,7 @@ async def _periodic_evaluations(
 
 async def _evaluations(run: RunRecord, at: int, read: ReadCurves) -> list[tuple[float, float]]:
     """Return the steps and mean returns of a run's periodic evaluations up to a step."""
-    view = View(names=(_EVALUATION_METRIC,), max_points=_MAX_EVALUATIONS)
+    view = View(names=(_EVALUATION_METRIC,))
     curve = (await read(run, view)).by_name.get(_EVALUATION_METRIC)
     points = () if curve is None else zip(*curve.points, strict=True)
     return [(x, y) for x, y in points if x <= at]

@@ -46,7 +46,7 @@ class ListedArtifact(BaseModel):
     """Version of the model; null: not a model."""
     timesteps: int | None = None
     score: float | None = None
-    score_from: Literal["evaluation", "training"] | None = None
+    score_from: Literal["evaluation", "selection", "training"] | None = None
     pinned: bool = False
 
     @classmethod

@@ -25,7 +25,7 @@ class Group(BaseModel):
 async def get(group_id: str, lab: TheLab, access: TheAccess, describe: ToDescribe) -> Group:
     """Return a group's runs, curve and statistics."""
     members = await access.group(group_id)
-    found = group_statistics([dict(run.latest or {}) for run in members])
+    found = group_statistics(members)
     return Group(
         group_id=group_id,
         env_id=members[0].env_id,

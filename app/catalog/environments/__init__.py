@@ -15,11 +15,7 @@ from app.catalog.environments.envpool import why_no_envpool
 from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, filter_choices
 from app.catalog.environments.key_maps import Action, Key, KeyMap, key_map, neutral_value
 from app.catalog.environments.options import OptionValue
-from app.catalog.environments.reference_scores import (
-    ReferenceScore,
-    reference_score,
-    reference_scores,
-)
+from app.catalog.environments.reference_scores import ReferenceScore, reference_score
 from app.catalog.environments.spec import ActionKind, Difficulty, EnvSpec, ObservationKind, Observed
 
 __all__ = [
@@ -47,7 +43,6 @@ __all__ = [
     "key_map",
     "neutral_value",
     "reference_score",
-    "reference_scores",
     "register_environment",
     "why_no_envpool",
     "with_options_of_id",

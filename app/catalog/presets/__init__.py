@@ -1,6 +1,6 @@
 """Complete settings per environment and algorithm: tuned here, SB3's defaults, RL Zoo's."""
 
-from app.catalog.presets.catalogue import expectation, get_preset, presets_for
+from app.catalog.presets.catalogue import default_preset, expectation, get_preset, presets_for
 from app.catalog.presets.spec import Expectation, Preset, PresetName, Published, write_score
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "Preset",
     "PresetName",
     "Published",
+    "default_preset",
     "expectation",
     "get_preset",
     "presets_for",

@@ -24,21 +24,21 @@ _WALKER_PPO = {
 _SCALED_REWARD = {"normalize_reward": True}
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
-_LANDER = {
-    PresetName.FAST: Preset(
-        total_timesteps=300_000, n_envs=32, hyperparameters=_LANDER_PPO, wrappers=_SCALED_REWARD
-    ),
-    PresetName.HIGH_SCORE: Preset(
-        total_timesteps=1_000_000,
-        n_envs=32,
-        hyperparameters=_LANDER_STEADY,
-        wrappers=_SCALED_REWARD,
-    ),
-}
+_LANDER_HIGH = Preset(
+    total_timesteps=1_000_000, n_envs=32, hyperparameters=_LANDER_STEADY, wrappers=_SCALED_REWARD
+)
 
 BOX2D = {
-    ("LunarLander-v3", "PPO"): _LANDER,
-    ("LunarLanderContinuous-v3", "PPO"): _LANDER,
+    ("LunarLander-v3", "PPO"): {
+        PresetName.FAST: Preset(
+            total_timesteps=300_000,
+            n_envs=32,
+            hyperparameters=_LANDER_PPO,
+            wrappers=_SCALED_REWARD,
+        ),
+        PresetName.HIGH_SCORE: _LANDER_HIGH,
+    },
+    ("LunarLanderContinuous-v3", "PPO"): {PresetName.HIGH_SCORE: _LANDER_HIGH},
     ("BipedalWalker-v3", "PPO"): {
         PresetName.HIGH_SCORE: Preset(
             total_timesteps=5_000_000, n_envs=32, hyperparameters=_WALKER_PPO, wrappers=_SCALED

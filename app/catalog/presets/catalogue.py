@@ -17,8 +17,9 @@ from app.catalog.environments import EnvSpec
 from app.catalog.presets.box2d import BOX2D
 from app.catalog.presets.classic_control import CLASSIC_CONTROL
 from app.catalog.presets.rl_zoo import zoo_preset
+from app.catalog.presets.rl_zoo_scores import published
 from app.catalog.presets.spec import Expectation, Preset, PresetName
-from app.catalog.presets.toy_text import TOY_TEXT
+from app.catalog.presets.toy_text import NOTES_ON_DEFAULTS, TOY_TEXT
 from app.core import InputError
 
 TUNED: Mapping[tuple[str, str], Mapping[PresetName, Preset]] = {
@@ -32,7 +33,7 @@ MEASURED = Path(__file__).parent / "measured.json"
 """The results of `make presets`."""
 
 MIN_SEEDS = 3
-"""A preset of the lab is offered once it was measured with so many seeds."""
+"""A preset of the lab is offered once so many seeds reached RL Zoo's score on average."""
 
 _SMALLER_BUFFER = "A worker can't hold the replay buffer of {:,} steps; it has {:,} here."
 
@@ -40,7 +41,11 @@ _SMALLER_BUFFER = "A worker can't hold the replay buffer of {:,} steps; it has {
 def presets_for(environment: EnvSpec, algorithm: AlgorithmSpec) -> dict[PresetName, Preset]:
     """Return the presets that exist for an environment and an algorithm."""
     tuned = TUNED.get((environment.id, algorithm.id), {})
-    found = {name: one for name, one in tuned.items() if _is_measured(environment, algorithm, name)}
+    found = {
+        name: preset
+        for name, preset in tuned.items()
+        if reason_not_offered(environment.id, algorithm.id, name) is None
+    }
     found[PresetName.SB3_DEFAULTS] = _completed(
         Preset(total_timesteps=environment.default_timesteps), environment, algorithm
     )
@@ -48,6 +53,14 @@ def presets_for(environment: EnvSpec, algorithm: AlgorithmSpec) -> dict[PresetNa
     if zoo is not None:
         found[PresetName.RL_ZOO] = _completed(zoo, environment, algorithm)
     return found
+
+
+def default_preset(environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:
+    """Return the choice without a preset: the lab's defaults and the environment's usual budget."""
+    return Preset(
+        total_timesteps=environment.default_timesteps,
+        note=NOTES_ON_DEFAULTS.get((environment.id, algorithm.id), ""),
+    )
 
 
 def get_preset(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> Preset:
@@ -77,9 +90,15 @@ def expectation(env_id: str, algorithm: str, name: PresetName) -> Expectation | 
     )
 
 
-def _is_measured(environment: EnvSpec, algorithm: AlgorithmSpec, name: PresetName) -> bool:
-    known = expectation(environment.id, algorithm.id, name)
-    return known is not None and len(known.scores) >= MIN_SEEDS
+def reason_not_offered(env_id: str, algorithm: str, name: PresetName) -> str | None:
+    """Return why a preset of the lab is not offered, or None if it is."""
+    known = expectation(env_id, algorithm, name)
+    if known is None:
+        return "not measured yet"
+    if len(known.scores) < MIN_SEEDS:
+        return f"{len(known.scores)} of {MIN_SEEDS} seeds"
+    target = published(env_id, algorithm)
+    return "misses RL Zoo" if target is not None and known.score < target.score else None
 
 
 def _completed(preset: Preset, environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset:

@@ -14,19 +14,8 @@ _CARTPOLE_PPO = {
     "learning_rate": "3e-3 -> 0",
     "clip_range": "0.2 -> 0",
 }
-_CARTPOLE_DQN = {
-    "learning_rate": 2.3e-3,
-    "batch_size": 64,
-    "learning_starts": 1_000,
-    "target_update_interval": 10,
-    "train_freq": 256,
-    "gradient_steps": 128,
-    "exploration_fraction": 0.16,
-    "exploration_final_eps": 0.04,
-    "net_arch": [256, 256],
-}
 _ACROBOT_DQN = {
-    "learning_rate": 6.3e-4,
+    "learning_rate": "6.3e-4 -> 0",
     "batch_size": 128,
     "buffer_size": 50_000,
     "learning_starts": 0,
@@ -52,7 +41,7 @@ _MOUNTAIN_CAR_PPO = {
     "learning_rate": "1e-3 -> 0",
 }
 _MOUNTAIN_CAR_DQN = {
-    "learning_rate": 4e-3,
+    "learning_rate": "4e-3 -> 0",
     "batch_size": 128,
     "buffer_size": 10_000,
     "learning_starts": 1_000,
@@ -68,25 +57,11 @@ _PENDULUM_PPO = {
     "n_steps": 1024,
     "batch_size": 64,
     "gamma": 0.9,
-    "learning_rate": 1e-3,
+    "learning_rate": "1e-3 -> 0",
     "use_sde": True,
     "sde_sample_freq": 4,
 }
 _PENDULUM_SAC = {"learning_rate": 1e-3, "learning_starts": 500, "net_arch": [64, 64]}
-_CONTINUOUS_CAR_SAC = {
-    "learning_rate": 3e-4,
-    "buffer_size": 50_000,
-    "batch_size": 512,
-    "ent_coef": 0.1,
-    "train_freq": 32,
-    "gradient_steps": 32,
-    "gamma": 0.9999,
-    "tau": 0.01,
-    "learning_starts": 0,
-    "use_sde": True,
-    "log_std_init": -3.67,
-    "net_arch": [64, 64],
-}
 
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 
@@ -100,7 +75,6 @@ def _only(
 
 CLASSIC_CONTROL = {
     ("CartPole-v1", "PPO"): _only(PresetName.FAST, 80_000, _CARTPOLE_PPO, n_envs=32),
-    ("CartPole-v1", "DQN"): _only(PresetName.STABLE, 50_000, _CARTPOLE_DQN),
     ("Acrobot-v1", "PPO"): _only(
         PresetName.HIGH_SCORE, 1_000_000, _ACROBOT_PPO, n_envs=16, wrappers=_SCALED
     ),
@@ -111,5 +85,4 @@ CLASSIC_CONTROL = {
     ("MountainCar-v0", "DQN"): _only(PresetName.STABLE, 120_000, _MOUNTAIN_CAR_DQN),
     ("Pendulum-v1", "SAC"): _only(PresetName.STABLE, 20_000, _PENDULUM_SAC),
     ("Pendulum-v1", "PPO"): _only(PresetName.STABLE, 100_000, _PENDULUM_PPO, n_envs=4),
-    ("MountainCarContinuous-v0", "SAC"): _only(PresetName.STABLE, 50_000, _CONTINUOUS_CAR_SAC),
 }

@@ -123,11 +123,49 @@ _SCORES = {
     },
 }
 
+_ATARI_STEPS = 10_000_000
+_ATARI_SCORES = {
+    "A2C": {
+        "Breakout": 279.8,
+        "Pong": 17.3,
+        "Qbert": 3882.3,
+        "Seaquest": 1721.5,
+        "SpaceInvaders": 627.2,
+    },
+    "DQN": {
+        "Breakout": 358.3,
+        "Pong": 20.6,
+        "Qbert": 9496.8,
+        "Seaquest": 2000.3,
+        "SpaceInvaders": 622.7,
+    },
+    "PPO": {
+        "Breakout": 398.0,
+        "Pong": 21.0,
+        "Qbert": 15627.1,
+        "Seaquest": 1783.6,
+        "SpaceInvaders": 960.3,
+    },
+    "QRDQN": {
+        "Breakout": 393.6,
+        "Pong": 20.5,
+        "Qbert": 14799.7,
+        "Seaquest": 2557.6,
+        "SpaceInvaders": 1899.9,
+    },
+}
+"""By game, all under the protocol NoFrameskip-v4."""
+
 
 def published(env_id: str, algorithm: str) -> Published | None:
     """Return the score that RL Zoo publishes for an environment and an algorithm, if any."""
     found = _SCORES.get(algorithm, {}).get(env_id)
-    if found is None:
+    if found is not None:
+        score, steps = found
+        return Published(score=score, timesteps=steps, env_id=_FORMER_IDS.get(env_id, env_id))
+    game = env_id.removeprefix("ALE/").removesuffix("-v5")
+    score_of_game = _ATARI_SCORES.get(algorithm, {}).get(game)
+    if score_of_game is None or not env_id.startswith("ALE/"):
         return None
-    score, steps = found
-    return Published(score=score, timesteps=steps, env_id=_FORMER_IDS.get(env_id, env_id))
+    zoo_id = f"{game}NoFrameskip-v4"
+    return Published(score=score_of_game, timesteps=_ATARI_STEPS, env_id=zoo_id)

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from app.protocol import Wrappers
+from app.protocol import EVALUATION_LIMIT, Wrappers
 
 _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 _Reset = tuple[Any, dict[str, Any]]
@@ -200,7 +200,7 @@ class EvaluationLimit(gym.wrappers.TimeLimit[Any, Any]):
     Some deterministic policies never come to an end: in CliffWalking, one that walks into a wall.
     """
 
-    STEPS = 5_000
+    STEPS = EVALUATION_LIMIT
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env, self.STEPS)

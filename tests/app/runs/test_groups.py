@@ -8,7 +8,7 @@ from app.core.errors import InputError
 from app.run_config.request import MAX_SEED, RunRequest
 from app.run_config.seeds import nearest_seeds, one_request_per_seed, spread_seeds
 from app.runs.groups import ends_of, group_curve, group_name, group_statistics, has_ended_solved
-from storage.records.runs import Progress, RunRecord, RunStatus
+from storage.records.runs import Progress, RunRecord, RunStatus, ScoreKind
 
 
 def request(**options: object) -> RunRequest:
@@ -28,6 +28,11 @@ def member(timesteps: int, *, solved_at: int | None = None) -> RunRecord:
         updated_at=now,
         progress=Progress(timesteps=timesteps, solved_at=solved_at),
     )
+
+
+def scored(mean: float | None, *, evaluation: float | None = None) -> RunRecord:
+    run = replace(member(100), latest={"mean_reward": mean})
+    return replace(run, progress=replace(run.progress, last_evaluation=evaluation))
 
 
 def history(*points: tuple[int, float]) -> list[dict[str, float]]:
@@ -134,7 +139,7 @@ def test_a_run_that_was_stopped_or_used_its_budget_has_not_ended_as_solved() -> 
 
 
 def test_the_interquartile_mean_excludes_the_extremes() -> None:
-    statistics = group_statistics([{"mean_reward": value} for value in (0.0, 10.0, 12.0, 1_000.0)])
+    statistics = group_statistics([scored(value) for value in (0.0, 10.0, 12.0, 1_000.0)])
 
     assert statistics is not None
     assert statistics.iqm == 11.0
@@ -145,19 +150,31 @@ def test_the_interquartile_mean_excludes_the_extremes() -> None:
 
 @pytest.mark.parametrize("scores", [[4.0], [4.0, 9.0], [4.0, 4.0, 4.0]])
 def test_fewer_than_three_or_equal_seeds_have_no_interval(scores: list[float]) -> None:
-    statistics = group_statistics([{"mean_reward": score} for score in scores])
+    statistics = group_statistics([scored(score) for score in scores])
 
     assert statistics is not None
     assert statistics.ci95 is None
 
 
+def test_statistics_are_of_evaluations_if_all_runs_have_them_and_of_one_kind_otherwise() -> None:
+    evaluated = [scored(10.0, evaluation=90.0), scored(20.0, evaluation=100.0)]
+
+    of_all = group_statistics(evaluated)
+    mixed = group_statistics([*evaluated, scored(30.0)])
+
+    assert of_all is not None
+    assert (of_all.mean, of_all.score_kind) == (95.0, ScoreKind.LAST_EVALUATION)
+    assert mixed is not None
+    assert (mixed.mean, mixed.score_kind) == (20.0, ScoreKind.TRAINING_MEAN)
+
+
 def test_there_are_no_statistics_without_measurements() -> None:
-    assert group_statistics([{}, {"mean_reward": None}]) is None
+    assert group_statistics([member(0), scored(None)]) is None
     assert group_curve([[], []]) == []
 
 
 def test_one_seed_has_no_standard_deviation() -> None:
-    statistics = group_statistics([{"mean_reward": 4.0}])
+    statistics = group_statistics([scored(4.0)])
 
     assert statistics is not None
     assert statistics.std is None

@@ -80,6 +80,19 @@ def test_a_run_resumed_in_another_lab_is_bit_identical(
     assert [one["reward"] for one in ours] == [one["reward"] for one in theirs]
 
 
+def test_an_imported_run_keeps_what_an_extension_did_to_its_schedules(server: LabServer) -> None:
+    values = {**SMALL, "learning_rate": "1e-3 -> 1e-4"}
+    run = server.train(hyperparameters=values, total_timesteps=512, n_envs=1)
+    extended = server.api.patch(f"/runs/{run['id']}", json={"total_timesteps": 1_024}).json()
+
+    imported = send(server, export(server, run["id"])).json()
+
+    assert imported["config"]["schedule_timesteps"] == 512
+    (before,), (after,) = (one["config"]["changes"] for one in (extended, imported))
+    assert before["schedules"] == "hold"
+    assert before.items() <= after.items()
+
+
 def test_an_imported_run_has_its_evaluations_and_videos(server: LabServer, bundle: bytes) -> None:
     run = send(server, bundle).json()
 

@@ -94,6 +94,9 @@ def test_a_card_has_no_results_of_another_policy(
 def test_a_card_says_how_its_results_were_measured(lab: LabServer, run: dict[str, Any]) -> None:
     test = evaluate(lab, run, seed=2_000_000, deterministic=False, record=True)
 
+    # A robustness test is of another task, so it doesn't replace the results.
+    evaluate(lab, run, disturbances=True)
+
     card, files = preview(lab, run)
 
     metadata = yaml.safe_load(card.split("---\n")[1])

@@ -23,6 +23,7 @@ CASES: dict[str, dict[str, Any]] = {
     "limited, frames skipped": {"env_id": "Pendulum-v1", "wrappers": LIMITED},
     "MiniGrid": {"env_id": "MiniGrid-Empty-8x8-v0"},
     "MiniGrid with missions": {"env_id": "MiniGrid-Fetch-5x5-N2-v0"},
+    "without time limit": {"env_id": "CliffWalking-v1"},
     "nested observations": {"env_id": "Blackjack-v1"},
     "environment with options": {"env_id": "LunarLander-v3", "env_kwargs": {"gravity": -5.0}},
     "of the lab": {"env_id": "GridWorld-v0"},

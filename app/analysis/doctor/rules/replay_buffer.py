@@ -46,7 +46,8 @@ def exploration(s: Situation) -> Insight | None:
     if final is None or fraction is None or not len(rates):
         return None
     now = float(rates[-1])
-    if final >= _MUCH_RANDOM or (fraction >= 0.8 and s.share_done > 0.5):
+    lasts = fraction * s.config.schedule_end / s.config.total_timesteps
+    if final >= _MUCH_RANDOM or (lasts >= 0.8 and s.share_done > 0.5):
         return _explores_too_long(s, now, float(np.mean(rates)))
     if fraction * s.config.schedule_end < (s.value("learning_starts") or 0) * 1.2:
         return _explores_too_short(s)

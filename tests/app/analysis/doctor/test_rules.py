@@ -541,6 +541,22 @@ def test_exactly_the_existing_insights_are_documented() -> None:
     assert documented == {code for _, code, _ in DETECTED}
 
 
+def test_exploration_that_ended_long_before_an_extension_does_not_last_too_long() -> None:
+    whole = situation(
+        dqn(exploration_fraction=0.9), reward=LEARNED, exploration_rate=rising(1.0, 0.05)
+    )
+    early = whole.config.model_copy(
+        update={"schedule_timesteps": whole.config.total_timesteps // 10}
+    )
+
+    before = replay_buffer.exploration(whole)
+    after = replay_buffer.exploration(Situation(early, whole.history, status=RunStatus.RUNNING))
+
+    assert before is not None
+    assert after is not None
+    assert (before.code, after.code) == ("explores_too_long", "exploration_over")
+
+
 def test_measurements_before_a_change_no_longer_count() -> None:
     example = situation(reward=RANDOM, approx_kl=lambda share: 0.4 if share < 0.7 else 0.01)
     assert policy.policy_jumps(example) is not None
