@@ -1,8 +1,6 @@
 """RL Zoo's values for Atari games, which it trains under the protocol NoFrameskip-v4.
 
-From its `hyperparams/*.yml`, group `atari`; what it leaves to SB3 is written out here. Two values
-can't be the same: QRDQN's buffer of a million transitions doesn't fit into a worker, and A2C uses
-torch's RMSprop instead of the one that rounds like TensorFlow's.
+From its `hyperparams/*.yml`, group `atari`; what it leaves to SB3 is written out here.
 """
 
 from collections.abc import Mapping
@@ -11,9 +9,9 @@ from app.catalog.presets.spec import Preset
 
 _BUDGET = 10_000_000
 _STACKED = {"frame_stack": 4}
+_NOTE = "RL Zoo trains the games under the protocol NoFrameskip-v4: set it to compare scores."
 _FROM_REPLAY = {
     "batch_size": 32,
-    "buffer_size": 100_000,
     "tau": 1.0,
     "gamma": 0.99,
     "train_freq": 4,
@@ -29,11 +27,13 @@ ATARI_ZOO: Mapping[str, Preset] = {
         hyperparameters={
             **_FROM_REPLAY,
             "learning_rate": 1e-4,
+            "buffer_size": 100_000,
             "learning_starts": 100_000,
             "target_update_interval": 1_000,
             "exploration_fraction": 0.1,
         },
         wrappers=_STACKED,
+        note=_NOTE,
     ),
     "QRDQN": Preset(
         total_timesteps=_BUDGET,
@@ -48,6 +48,7 @@ ATARI_ZOO: Mapping[str, Preset] = {
             "max_grad_norm": None,
         },
         wrappers=_STACKED,
+        note=_NOTE,
     ),
     "PPO": Preset(
         total_timesteps=_BUDGET,
@@ -65,6 +66,7 @@ ATARI_ZOO: Mapping[str, Preset] = {
             "net_arch": [],
         },
         wrappers=_STACKED,
+        note=_NOTE,
     ),
     "A2C": Preset(
         total_timesteps=_BUDGET,
@@ -79,6 +81,7 @@ ATARI_ZOO: Mapping[str, Preset] = {
             "net_arch": [],
         },
         wrappers=_STACKED,
+        note=f"{_NOTE} Its RMSprop is TensorFlow's variant, the one here torch's.",
     ),
 }
 """By algorithm, for every game."""

@@ -5,6 +5,7 @@ import pytest
 from app.catalog.environments import ENVIRONMENTS, human_normalized
 from app.catalog.environments.atari_scores import ATARI_SCORES
 from app.catalog.environments.reference_scores import reference_score
+from app.catalog.presets import PresetName
 from app.catalog.presets.atari import ATARI_ZOO
 from app.run_config import RunConfig, RunRequest
 
@@ -49,13 +50,10 @@ def test_the_values_of_the_zoo_can_be_trained_with(algorithm: str) -> None:
     preset = ATARI_ZOO[algorithm]
 
     config = RunConfig.from_request(
-        RunRequest(
-            env_id="PongNoFrameskip-v4",
-            algorithm=algorithm,
-            n_envs=preset.n_envs,
-            hyperparameters=dict(preset.hyperparameters),
-            wrappers=dict(preset.wrappers),
-        )
+        RunRequest(env_id="PongNoFrameskip-v4", algorithm=algorithm, preset=PresetName.RL_ZOO)
     )
 
     assert config.hyperparameters["net_arch"] == ()
+    assert (config.n_envs, config.total_timesteps) == (preset.n_envs, 10_000_000)
+    assert config.hyperparameters["gamma"] == 0.99
+    assert config.wrappers.frame_stack == 4
