@@ -130,8 +130,10 @@ GLOSSARY: dict[str, Term] = {
         "Mean return of a periodic evaluation: the policy of this step, on new seeds each time.",
         _enough_reward,
     ),
-    "mean_length": Term("Mean length of the last 100 episodes, in steps.", _good_length),
-    "episode_length": Term("Length of an episode, in steps.", _good_length),
+    "mean_length": Term(
+        "Mean length of the last 100 episodes, in steps of the agent.", _good_length
+    ),
+    "episode_length": Term("Length of an episode, in steps of the agent.", _good_length),
     "success_rate": Term(
         "Fraction of the last 100 episodes that reached the goal, as the environment reports it.",
         "1 means that every episode succeeded.",

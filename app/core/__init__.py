@@ -18,7 +18,7 @@ from app.core.errors import (
 )
 from app.core.formatting import format_python
 from app.core.html_templates import templates
-from app.core.notation import NO_VALUE, read_layers, read_number, read_whole, write_value
+from app.core.notation import NO_LAYERS, NO_VALUE, read_layers, read_number, read_whole, write_value
 from app.core.parameters import Layers, Parameter
 from app.core.ruff import run_ruff
 from app.core.settings import SentenceParser, Settings, read_settings
@@ -26,6 +26,7 @@ from app.core.storage_thread import StorageThread, until_written
 from app.core.tasks import Tasks
 
 __all__ = [
+    "NO_LAYERS",
     "NO_VALUE",
     "AlgorithmDoesNotFitError",
     "CannotBeTrainedError",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from app.protocol import Schedule, plain_number, read_schedule
 
 NO_VALUE = "-"
+NO_LAYERS = "none"
 _WITH_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 
 
@@ -59,10 +60,13 @@ def read_whole(text: str) -> object:
 
 
 def read_layers(text: str) -> object:
-    """Read layer sizes such as `64, 64`, or `pi: 64, 64; vf: 256` for separate networks."""
+    """Read layer sizes such as `64, 64`, `none`, or `pi: 64, 64; vf: 256` for separate networks."""
     if ":" not in text:
-        return [read_whole(size) for size in text.split(",")]
+        return _read_sizes(text)
     networks = (part.partition(":") for part in text.split(";"))
-    return {
-        name.strip(): [read_whole(size) for size in sizes.split(",")] for name, _, sizes in networks
-    }
+    return {name.strip(): _read_sizes(sizes) for name, _, sizes in networks}
+
+
+def _read_sizes(text: str) -> list[object]:
+    is_empty = text.strip() in (NO_LAYERS, NO_VALUE)
+    return [] if is_empty else [read_whole(size) for size in text.split(",")]

@@ -56,7 +56,7 @@ class Parameter:
                 words = f"text of at most {self.max:g} characters"
             case "layers":
                 words = (
-                    f"a list of 1 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
+                    f"a list of 0 to {_MAX_LAYERS} layer sizes from {self.min:g} to {self.max:g}"
                 )
                 if self.networks:
                     words += f", or one for each of {' and '.join(self.networks)}"
@@ -104,7 +104,7 @@ class Parameter:
         return valid if len(set(valid.values())) > 1 else valid[self.networks[0]]
 
     def _as_sizes(self, value: object) -> tuple[int, ...] | None:
-        if not isinstance(value, list | tuple) or not 1 <= len(value) <= _MAX_LAYERS:
+        if not isinstance(value, list | tuple) or len(value) > _MAX_LAYERS:
             return None
         sizes = [self._as_int(size) for size in value]
         return None if None in sizes else tuple(size for size in sizes if size is not None)

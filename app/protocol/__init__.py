@@ -1,5 +1,6 @@
 """Code shared by the web process and workers: messages, commands, framing, the pipe."""
 
+from app.protocol.atari import FRAME_SKIP, NO_FRAMESKIP, STICKY_ACTIONS, V5, AtariProtocol
 from app.protocol.commands import EngineName, TryoutMode
 from app.protocol.grid_map import MAX_MAP_SIDE, Cell, GridMap, read_map, two_rooms
 from app.protocol.messages import (
@@ -41,11 +42,16 @@ __all__ = [
     "EVALUATION_FILE",
     "EVALUATION_LIMIT",
     "EVALUATION_SEEDS",
+    "FRAME_SKIP",
     "LONGEST_CALL_S",
     "MAX_MAP_SIDE",
+    "NO_FRAMESKIP",
     "REWARD_FILE",
     "SCHEDULE_FORMS",
+    "STICKY_ACTIONS",
     "USER_CODE_FILES",
+    "V5",
+    "AtariProtocol",
     "Cell",
     "Channel",
     "Control",

@@ -22,8 +22,12 @@ class Wrappers:
     """Normalize rewards by the running deviation of returns; the reported return is unchanged."""
     time_limit: int | None = None
     """Truncate episodes after this many steps; None: the environment's own limit."""
+    time_limit_unit: Literal["steps", "frames"] = "steps"
+    """What `time_limit` counts: the agent's steps, or the frames that `frame_skip` repeats."""
     frame_skip: int = 1
     """Repeat each action this many times."""
+    left_out_actions: tuple[int, ...] = ()
+    """Numbers of discrete actions that the agent doesn't have; it counts the others from 0."""
     sticky_actions: float = 0.0
     """Probability that the last action is repeated instead of the chosen one."""
     observation_noise: float = 0.0

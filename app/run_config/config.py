@@ -1,17 +1,25 @@
 """The complete, checked configuration of a run, made from a request."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.catalog.algorithms import AlgorithmSpec, Group, Value, get_algorithm
-from app.catalog.environments import EnvSpec, environment_of_run, get_environment, why_no_envpool
+from app.catalog.environments import (
+    EnvSpec,
+    ObservationKind,
+    environment_of_run,
+    get_environment,
+    why_no_envpool,
+    with_options_of_id,
+)
 from app.catalog.presets import Preset, PresetName, default_preset, get_preset
 from app.code_check import CodeKind, first_error
 from app.core import CodeError, InputError
-from app.protocol import Schedule, ScheduleMode, Wrappers, commands, messages
+from app.protocol import FRAME_SKIP, Schedule, ScheduleMode, Wrappers, commands, messages
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
 from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
@@ -91,6 +99,8 @@ class RunConfig(BaseModel):
     """Set if it was pulled from the Hub; then its hyperparameters are those of the file."""
     changes: tuple[AppliedChange, ...] = ()
     """The live changes, oldest first."""
+    layout: Literal[2] = 2
+    """The version of this layout; `stored.py` converts those without one."""
 
     @classmethod
     def from_request(cls, request: RunRequest) -> Self:
@@ -106,7 +116,9 @@ class RunConfig(BaseModel):
         preset = _preset(request, environment, algorithm)
         total = request.total_timesteps or preset.total_timesteps
         _check_evaluations(request, total)
-        hyperparameters = _hyperparameters(request, algorithm, environment, preset)
+        wrappers = read_wrappers({**preset.wrappers, **request.wrappers}, environment)
+        stacked = replace(environment, default_frame_stack=wrappers.frame_stack)
+        hyperparameters = _hyperparameters(request, algorithm, stacked, preset)
         why_not = why_not_fast(algorithm, hyperparameters, environment.observation_kind)
         _check_engine(request, why_not)
         config = cls(
@@ -117,8 +129,10 @@ class RunConfig(BaseModel):
             n_envs=request.n_envs or preset.n_envs or algorithm.default_n_envs,
             hyperparameters=hyperparameters,
             preset=request.preset,
-            env_kwargs=environment.check_kwargs(request.env_kwargs),
-            wrappers=read_wrappers({**preset.wrappers, **request.wrappers}, environment),
+            env_kwargs=environment.check_kwargs(
+                with_options_of_id(request.env_id, request.env_kwargs)
+            ),
+            wrappers=wrappers,
             engine=request.engine,
             engine_used="sb3" if why_not or request.engine == "sb3" else "fast",
             engine_reason=why_this_engine(request.engine, why_not),
@@ -129,7 +143,8 @@ class RunConfig(BaseModel):
             env_code=environment.code,
             init_from=request.init_from,
         )
-        algorithm.check_together(config.hyperparameters, config.n_envs, environment)
+        _check_layers(config.hyperparameters, environment)
+        algorithm.check_together(config.hyperparameters, config.n_envs, stacked)
         _check_simulator(config)
         _check_solvable(config, environment)
         return config
@@ -141,6 +156,23 @@ class RunConfig(BaseModel):
         if self.evaluation.disturbances and self.wrappers.disturbances:
             return replace(spec, solved_threshold=None)
         return spec
+
+    @property
+    def usual_step_limit(self) -> int | None:
+        """After how many steps of the agent episodes are truncated without a `time_limit`."""
+        frames = self.environment.max_episode_steps
+        return None if frames is None else -(-frames // self.wrappers.frame_skip)
+
+    @property
+    def step_limit(self) -> int | None:
+        """After how many steps of the agent episodes are truncated."""
+        own = self.wrappers.time_limit
+        if own is None:
+            return self.usual_step_limit
+        if self.wrappers.time_limit_unit == "steps":
+            return own
+        per_step = FRAME_SKIP if self.environment.family == "atari" else 1
+        return -(-own // (per_step * self.wrappers.frame_skip))
 
     def setup(self) -> commands.Setup:
         """Return what a worker needs to create the environment and the model."""
@@ -244,6 +276,17 @@ def _check_simulator(config: RunConfig) -> None:
         raise InputError(
             f"wrappers.simulator can't be envpool: {why_not}. Use gymnasium.",
             field="wrappers.simulator",
+        )
+
+
+def _check_layers(hyperparameters: Mapping[str, Value], environment: EnvSpec) -> None:
+    layers = hyperparameters.get("net_arch", (1,))
+    each = layers.values() if isinstance(layers, dict) else (layers,)
+    if () in each and environment.observation_kind is not ObservationKind.IMAGE:
+        raise InputError(
+            f"net_arch without layers needs image observations, for whose CNN it suffices. "
+            f"Give {environment.id} at least one layer.",
+            field="hyperparameters.net_arch",
         )
 
 

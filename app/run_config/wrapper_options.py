@@ -11,6 +11,8 @@ from app.protocol import Wrappers
 _MAX_RANDOMIZED = 20
 _LARGEST = 1e300
 
+_LEFT_OUT = "left_out_actions"
+
 ENGINE_OPTION = Hyperparameter(
     name="engine",
     type="choice",
@@ -59,7 +61,20 @@ WRAPPER_OPTIONS = (
         min=1,
         max=1_000_000,
         nullable=True,
-        description="Truncate episodes after this many steps; null: the environment's own limit.",
+        description=(
+            "Truncate episodes after this many steps of the agent; null: the environment's own "
+            "limit. With frame_skip a step is several frames."
+        ),
+    ),
+    Hyperparameter(
+        name="time_limit_unit",
+        type="choice",
+        default="steps",
+        choices=("steps", "frames"),
+        description=(
+            "What time_limit counts: steps of the agent, or frames of the environment before "
+            "frame_skip and Atari's frame skip, as in runs of earlier versions."
+        ),
     ),
     Hyperparameter(
         name="frame_skip",
@@ -68,6 +83,16 @@ WRAPPER_OPTIONS = (
         min=1,
         max=16,
         description="Repeat each action this many times.",
+    ),
+    Hyperparameter(
+        name="left_out_actions",
+        type="text",
+        default="",
+        max=500,
+        description=(
+            "Discrete actions that the agent doesn't have, by name or number, such as: wait, 3. "
+            "In evaluations and exports, too."
+        ),
     ),
     Hyperparameter(
         name="sticky_actions",
@@ -112,13 +137,53 @@ def read_wrappers(given: Mapping[str, Any], environment: EnvSpec) -> Wrappers:
     values: dict[str, Any] = {
         name: known[name].check(value, field=f"wrappers.{name}")
         for name, value in given.items()
-        if name in known
+        if name in known and name != _LEFT_OUT
     }
+    values[_LEFT_OUT] = _left_out(given.get(_LEFT_OUT, ""), environment)
     values.setdefault("frame_stack", environment.default_frame_stack)
     values["randomize"] = _ranges(given.get("randomize", {}))
     wrappers = Wrappers(**values)
     _check_fits(wrappers, environment)
     return wrappers
+
+
+def _left_out(given: object, environment: EnvSpec) -> tuple[int, ...]:
+    """Return the numbers of actions that are named in a list or a text."""
+    words = given.split(",") if isinstance(given, str) else given
+    if not isinstance(words, list | tuple) or not all(isinstance(w, str | int) for w in words):
+        raise InputError(
+            f'wrappers.{_LEFT_OUT} must be names or numbers of actions, such as ["wait", 3], got '
+            f"{shorten(given)}.",
+            field=f"wrappers.{_LEFT_OUT}",
+        )
+    named = [str(word).strip().lower() for word in words if str(word).strip()]
+    if not named:
+        return ()
+    count = environment.n_actions
+    if count is None:
+        raise InputError(
+            f"wrappers.{_LEFT_OUT} needs discrete actions, {environment.id} has others. Leave it "
+            "out.",
+            field=f"wrappers.{_LEFT_OUT}",
+        )
+    numbers = {str(number): number for number in range(count)}
+    labels = {label.lower(): number for number, label in enumerate(environment.action_labels)}
+    known = {**labels, **({"noop": labels["wait"]} if "wait" in labels else {}), **numbers}
+    unknown = [word for word in named if word not in known]
+    if unknown:
+        raise InputError(
+            f"{environment.id} has no action {shorten(unknown[0])}. Its actions: "
+            f"{', '.join(environment.action_labels[:20]) or f'0 to {count - 1}'}.",
+            field=f"wrappers.{_LEFT_OUT}",
+        )
+    found = tuple(sorted({known[word] for word in named}))
+    if len(found) > count - 2:
+        raise InputError(
+            f"wrappers.{_LEFT_OUT} must keep at least two of the {count} actions of "
+            f"{environment.id}.",
+            field=f"wrappers.{_LEFT_OUT}",
+        )
+    return found
 
 
 def _ranges(given: object) -> dict[str, tuple[float, float]]:

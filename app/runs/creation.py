@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 from app.catalog.algorithms import Family, get_algorithm
+from app.catalog.environments import EnvSpec
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
 from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
@@ -78,7 +79,7 @@ class Creation:
     async def _write_events(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:
         await self._journal.add_event(run.id, "created", _describe(config))
         if request.env_id != config.env_id:
-            message = f"{request.env_id} is an earlier version; the run uses {config.env_id}."
+            message = _about_other_id(request.env_id, config.environment)
             await self._journal.add_event(run.id, "environment_mapped", message)
         if config.init_from is not None:
             message = f"Starts with the policy of run {config.init_from}."
@@ -166,9 +167,16 @@ def _nearness(low: int, high: int, n_envs: int) -> str:
     )
 
 
+def _about_other_id(env_id: str, environment: EnvSpec) -> str:
+    if env_id in environment.aliases:
+        options = ", ".join(f"{k}={v}" for k, v in environment.aliases[env_id].items())
+        return f"{env_id} is {environment.id} with {options}; the run uses that."
+    return f"{env_id} is an earlier version; the run uses {environment.id}."
+
+
 def _describe(config: RunConfig) -> str:
     return (
-        f"{config.algorithm} on {config.env_id}: {config.total_timesteps:,} steps, "
+        f"{config.algorithm} on {config.environment.label}: {config.total_timesteps:,} steps, "
         f"{config.n_envs} parallel environment{'s' if config.n_envs > 1 else ''}, "
         f"seed {config.seed}."
     )

@@ -17,7 +17,7 @@ from app.catalog.algorithms import get_algorithm
 from app.core import input_error
 from app.evaluation import Evaluation
 from app.protocol import Count, MetricName, Number, messages
-from app.run_config import RunConfig, RunRequest, derive, read_change
+from app.run_config import RunConfig, RunRequest, derive, read_change, read_config
 from app.sharing.archive import BundleError
 from app.sharing.manifest import EventEntry, Manifest
 from app.workers import LARGEST_REPLAY, LARGEST_VIDEO
@@ -80,7 +80,7 @@ def read_request(folder: RunFolder) -> tuple[RunConfig, RunRequest]:
     """
     raw = _decode("config.json", folder.config.read_bytes(), dict[str, Any])
     try:
-        given = RunConfig.model_validate(raw)
+        given = read_config(raw)
         # Take wrappers from the raw file, so that an unknown one is refused and not dropped.
         changes = {"start": False, "wrappers": raw.get("wrappers", {})}
         return given, derive(given, changes, keeps_seed=True)

@@ -10,7 +10,7 @@ import numpy as np
 from app.catalog.algorithms import get_algorithm
 from app.evaluation import Evaluation
 from app.protocol import Wrappers
-from app.run_config import RunConfig
+from app.run_config import RunConfig, environment_label
 from app.sharing.published_version import PublishedVersion
 from app.sharing.usage_snippet import Uploaded, needs_the_lab, usage_snippet
 from storage.records import JsonObject, RunRecord
@@ -47,7 +47,7 @@ def write_card(facts: CardFacts) -> str:
     run = facts.run
     parts = [
         f"---\n{_yaml(_metadata(facts))}---\n",
-        f"# {run.algorithm} on {run.env_id}\n",
+        f"# {run.algorithm} on {environment_label(run)}\n",
         _introduction(facts),
         "## Results\n",
         *_results(facts.published),

@@ -1,12 +1,19 @@
 """The code of "Use it" in a model card: load the model, and play one episode as the lab does."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.catalog.algorithms import AlgorithmSpec, get_algorithm
 from app.catalog.environments import EnvSpec
-from app.protocol import ENVIRONMENT_FILE, EVALUATION_LIMIT
+from app.protocol import (
+    ENVIRONMENT_FILE,
+    EVALUATION_LIMIT,
+    FRAME_SKIP,
+    NO_FRAMESKIP,
+    STICKY_ACTIONS,
+    V5,
+)
 from app.run_config import RunConfig
 from app.sharing.play_script import REGISTER
 
@@ -70,6 +77,12 @@ class ActionMasks(gym.Wrapper):
         own = getattr(self.env.unwrapped, "action_masks", None)
         return own() if own is not None else self.info.get("action_mask")
 """
+
+_MASKS_OF_KEPT = _ACTION_MASKS.replace(
+    'return own() if own is not None else self.info.get("action_mask")',
+    'mask = own() if own is not None else self.info.get("action_mask")\n'
+    "        return None if mask is None else [mask[action] for action in KEPT]",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +158,8 @@ class _Snippet:
         yield "from huggingface_hub import hf_hub_download"
         yield from self._imported_wrappers()
         yield f"from {self._algorithm.library} import {self._algorithm.id}"
-        if self._is_atari:
-            yield "from stable_baselines3.common.atari_wrappers import AtariWrapper"
+        if self._is_atari and (names := ", ".join(self._atari_classes())):
+            yield f"from stable_baselines3.common.atari_wrappers import {names}"
         yield f"from stable_baselines3.common.vec_env import {', '.join(self._vec_classes())}"
         if needs_the_lab(self._config):
             yield "from app.worker.envs.environments import register_project_envs"
@@ -172,7 +185,9 @@ class _Snippet:
             yield _FRAME_SKIP.format(times=self._config.wrappers.frame_skip)
         if self._algorithm.masks_actions:
             yield ""
-            yield _ACTION_MASKS
+            yield _MASKS_OF_KEPT if self._kept_actions() else _ACTION_MASKS
+        if kept := self._kept_actions():
+            yield f"KEPT = {kept}  # the environment's numbers of the agent's actions"
 
     def _make(self) -> Iterator[str]:
         yield ""
@@ -182,8 +197,13 @@ class _Snippet:
             yield from self._atari_wrappers()
         for wrapper in self._spec.observation_wrappers:
             yield f"    env = {wrapper.partition(':')[2]}(env)"
+        if kept := self._kept_actions():
+            yield f"    actions = gym.spaces.Discrete({len(kept)})"
+            yield "    env = gym.wrappers.TransformAction(env, lambda one: KEPT[one], actions)"
         if self._config.wrappers.frame_skip > 1:
             yield "    env = FrameSkip(env)"
+        if self._limits_decisions:
+            yield f"    env = gym.wrappers.TimeLimit(env, {self._config.wrappers.time_limit})"
         if self._algorithm.masks_actions:
             yield "    env = ActionMasks(env)"
         if self._spec.max_episode_steps is None and self._config.wrappers.time_limit is None:
@@ -196,14 +216,61 @@ class _Snippet:
         yield json.dumps(self._config.env_id)
         options = dict(self._config.env_kwargs)
         if self._is_atari:
-            options = {"frameskip": 1, "repeat_action_probability": 0.0, **options}
-        if (limit := self._config.wrappers.time_limit) is not None:
-            options["max_episode_steps"] = limit
+            options = self._emulator_options(options)
+        wrappers, limit = self._config.wrappers, self._config.wrappers.time_limit
+        if limit is not None and not self._limits_decisions:
+            repeats = wrappers.frame_skip if wrappers.time_limit_unit == "steps" else 1
+            options["max_episode_steps"] = limit * repeats
         yield from (f"{name}={value!r}" for name, value in options.items())
+
+    @property
+    def _is_classic(self) -> bool:
+        return bool(self._config.env_kwargs.get("protocol", V5) == NO_FRAMESKIP)
+
+    @property
+    def _is_grey(self) -> bool:
+        return bool(self._config.env_kwargs.get("greyscale", True))
+
+    @property
+    def _limits_decisions(self) -> bool:
+        """Whether the time limit counts the agent's decisions outside of a game's frame skip."""
+        wrappers = self._config.wrappers
+        is_set = wrappers.time_limit is not None and wrappers.time_limit_unit == "steps"
+        return self._is_atari and is_set
+
+    def _emulator_options(self, options: Mapping[str, object]) -> dict[str, object]:
+        own = ("protocol", "greyscale", "repeat_action_probability")
+        sticky = options.get("repeat_action_probability")
+        protocol = NO_FRAMESKIP if self._is_classic else V5
+        return {
+            "frameskip": 1 if self._is_classic else FRAME_SKIP,
+            "repeat_action_probability": STICKY_ACTIONS[protocol] if sticky is None else sticky,
+            **{name: value for name, value in options.items() if name not in own},
+        }
+
+    def _atari_classes(self) -> tuple[str, ...]:
+        """Return the names of SB3's wrappers that `_atari_wrappers` uses."""
+        if self._is_grey:
+            return ("AtariWrapper",) if self._is_classic else ("WarpFrame",)
+        return ("FireResetEnv", "MaxAndSkipEnv", "NoopResetEnv") if self._is_classic else ()
 
     def _atari_wrappers(self) -> Iterator[str]:
         """Yield the preprocessing of `make_env` in the worker, for evaluations."""
-        yield "    env = AtariWrapper(env, terminal_on_life_loss=False, clip_reward=False)"
+        if self._is_grey:
+            options = ", terminal_on_life_loss=False, clip_reward=False" if self._is_classic else ""
+            yield f"    env = {self._atari_classes()[0]}(env{options})"
+            return
+        if self._is_classic:
+            yield "    env = MaxAndSkipEnv(NoopResetEnv(env))"
+            yield '    if "FIRE" in env.unwrapped.get_action_meanings():'
+            yield "        env = FireResetEnv(env)"
+        yield "    env = gym.wrappers.ResizeObservation(env, (84, 84))"
+
+    def _kept_actions(self) -> list[int]:
+        """Return the environment's numbers of the agent's actions, if it doesn't have all."""
+        left_out = self._config.wrappers.left_out_actions
+        count = (self._spec.n_actions or 0) + len(left_out)
+        return [action for action in range(count) if action not in left_out] if left_out else []
 
     def _vectorized(self) -> Iterator[str]:
         yield "env = DummyVecEnv([make_env])"

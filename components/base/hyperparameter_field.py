@@ -9,7 +9,15 @@ from nicegui.elements.mixins.validation_element import ValidationElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 from app.catalog.algorithms import Hyperparameter
-from app.core import InputError, Parameter, read_layers, read_number, read_whole, write_value
+from app.core import (
+    NO_LAYERS,
+    InputError,
+    Parameter,
+    read_layers,
+    read_number,
+    read_whole,
+    write_value,
+)
 from app.protocol import Schedule, read_schedule
 from components.base.explain import with_hint
 from components.base.schedule_curve import ScheduleCurve
@@ -96,7 +104,8 @@ class HyperparameterField:
         """Fill in a value as a user would type it; undo resets the field to it."""
         element: ValueElement[Any] = self.element
         is_plain = self._parameter.type in ("bool", "choice")
-        element.set_value(value if is_plain else write_value(value, nothing=""))
+        nothing = NO_LAYERS if self._parameter.type == "layers" else ""
+        element.set_value(value if is_plain else write_value(value, nothing=nothing))
         self._base, self._base_shown = self.value, self.element.value
         self._show_state()
 

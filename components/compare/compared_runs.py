@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from app.analysis.comparison import Entry, Missing
+from app.run_config import environment_label
 from app.runs import group_name
 from components.base import SteadyRows, compact_button, format_number
 from storage.records import RunRecord
@@ -116,11 +117,14 @@ def candidates(runs: Sequence[RunRecord], chosen: Sequence[str]) -> list[Candida
     for run in runs:
         if run.group_id is not None and (count := groups.count(run.group_id)) > 1:
             name = group_name([run])
-            key, about = f"g:{run.group_id}", f"{count} seeds · {run.env_id} · {run.algorithm}"
+            key, about = (
+                f"g:{run.group_id}",
+                f"{count} seeds · {environment_label(run)} · {run.algorithm}",
+            )
         else:
             score = format_number(run.score, 1)
             key, name = run.id, run.name
-            about = f"{run.status} · {run.env_id} · {run.algorithm} · score {score}"
+            about = f"{run.status} · {environment_label(run)} · {run.algorithm} · score {score}"
         if key not in chosen:
             by_key.setdefault(key, Candidate(key, name, about))
     return list(by_key.values())

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
+from app.catalog.environments import human_normalized
 from app.evaluation import Evaluation, EvaluationStatus
 from app.protocol import SeedFamily
 from components.base import (
@@ -79,12 +80,18 @@ class EvaluationPanel:
         rate = evaluation.success_rate
         self._success_rate.set_text("" if rate is None else f"{rate:.0%}")
         self._success.set_visibility(rate is not None)
-        self._conditions.set_text(_conditions(evaluation))
+        self._conditions.set_text(self._words_about(evaluation))
         self._custom.clear()
         self._custom.set_visibility(bool(evaluation.custom))
         with self._custom:
             for name, value in (evaluation.custom or {}).items():
                 _cell(name).set_text(format_number(value, 3))
+
+    def _words_about(self, evaluation: Evaluation) -> str:
+        spec = self._state.environment
+        normalized = spec and human_normalized(spec.id, evaluation.mean_return)
+        human = "" if normalized is None else f" Human-normalized {normalized:.2f}."
+        return _conditions(evaluation) + human
 
     def _show_visits(self, evaluation: Evaluation) -> None:
         spec = self._state.environment

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from nicegui import ui
 
-from app.run_config import seed_of
+from app.run_config import environment_label, seed_of
 from components.base import EmptyState, LiveText, StatusBadge, format_number
 from storage.records import RunRecord
 
@@ -61,6 +61,6 @@ class RunList:
 
 def _words(run: RunRecord) -> tuple[str, str]:
     """Return title and subtitle; the seed goes into the subtitle, which is not truncated."""
-    about, seed = f"{run.algorithm} · {run.env_id}", seed_of(run)
+    about, seed = f"{run.algorithm} · {environment_label(run)}", seed_of(run)
     name = run.name.removesuffix(f", seed {seed}")
     return name, about if name == run.name else f"{about} · seed {seed}"

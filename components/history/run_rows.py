@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from app.run_config import environment_label
 from app.runs import group_name, iqm_with_interval
 from components.base import (
     format_number,
@@ -50,7 +51,7 @@ def run_row(run: RunRecord, user_fields: UserFields) -> Row:
         "status": run.status.value,
         "tone": status_class(run.status),
         "error": run.error or "",
-        "env": run.env_id,
+        "env": environment_label(run),
         "algorithm": run.algorithm,
         "score": format_number(run.score, 1),
         "band": "",

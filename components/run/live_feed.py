@@ -5,7 +5,7 @@ from collections.abc import Callable
 from nicegui import ui
 
 from app.core import write_value
-from app.run_config import readable_config
+from app.run_config import environment_label, readable_config
 from app.runs.state import RunFeed
 from components.base import ProgressBar, StatusBadge, explained
 from components.evaluation import EvaluationState, EvaluationVideo
@@ -103,7 +103,7 @@ def _button(text: str, on_click: Callable[[], object], class_: str) -> ui.button
 
 def _facts(run: RunRecord) -> str:
     """Return the name, environment, algorithm, learning rate, seed and origin of a run."""
-    facts = [run.name, run.env_id, run.algorithm]
+    facts = [run.name, environment_label(run), run.algorithm]
     if (config := readable_config(run)) is None:
         return " · ".join(facts)
     unknown = config.origin.unknown if config.origin else ()

@@ -6,7 +6,8 @@ from nicegui import ui
 
 from app.access import Access
 from app.authoring.rewards import RewardLab
-from app.run_config import config_of, environment_of, reward_code_of
+from app.catalog.environments import environment_of_run
+from app.run_config import config_of, reward_code_of
 from app.runs import BranchRequest, RunService
 from app.runs.state import RunFeed
 from components.rewards import ChosenReward, RewardEditor, RewardTask
@@ -78,7 +79,8 @@ class RewardEditing:
         """Open the code of a failed run at the failing line; the fixed code goes to the form."""
         if self._feed is None or self._form is None:
             return
-        spec, config = environment_of(self._feed.run), config_of(self._feed.run)
+        config = config_of(self._feed.run)
+        spec = environment_of_run(config.env_id, config.env_kwargs)
         self._form.picker.pick_and_reveal(spec)
         await self._open_for_form(
             RewardTask(
@@ -99,7 +101,8 @@ class RewardEditing:
         config = config_of(run)
         await self._editor.open(
             RewardTask(
-                spec=environment_of(run),
+                # Rewards get the environment's own actions, whichever the agent has.
+                spec=environment_of_run(run.env_id, config.env_kwargs),
                 env_kwargs=config.env_kwargs,
                 code=config.reward_code,
                 is_of_run=config.reward_code is not None,

@@ -132,7 +132,7 @@ INVALID_VALUES = (
     ("Total_timesteps", "1e12", "at most 1,000,000,000"),
     ("Parallel_envs", "0", "Parallel envs must be at least 1"),
     ("Seed", "x", "Seed must be a whole number, got 'x'."),
-    ("net_arch", "64, big", "a list of 1 to 8 layer sizes"),
+    ("net_arch", "64, big", "a list of 0 to 8 layer sizes"),
     ("net_arch", "pi: 64; qf: 64", "one for each of pi and vf"),
     ("batch_size", "9999", "larger than one rollout"),
 )

@@ -132,12 +132,8 @@ class Situation:
 
     @property
     def time_limit(self) -> int | None:
-        """The length at which episodes are truncated, in the unit of their measured lengths.
-
-        Both are steps of the environment: with frame skip an action of the agent takes several.
-        """
-        own = self.config.wrappers.time_limit
-        return own or self.environment.max_episode_steps
+        """The number of the agent's steps after which episodes are truncated."""
+        return self.config.step_limit
 
     @cached_property
     def curve(self) -> RewardCurve | None:

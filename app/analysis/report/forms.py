@@ -57,7 +57,7 @@ def _as_text(report: Report) -> str:
     run = report.run
     lines = [
         f"{run['name']}",
-        f"{run['algorithm']} on {run['env_id']}, {run['status']}, run {run['id']}",
+        f"{run['algorithm']} on {run['environment']}, {run['status']}, run {run['id']}",
         f"Report of {report.made_at}, RL LAB // GYM MANAGER {report.version}",
         *([f"Error: {run['error']}"] if run["error"] else []),
         *_section("Numbers", (f"{f.name}: {write_value(f.value)}" for f in report.facts)),

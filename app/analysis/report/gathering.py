@@ -8,7 +8,7 @@ from typing import Any
 from app.analysis.insights import Insight
 from app.analysis.report.content import Fact, Points, Report, Video
 from app.analysis.report.repeating import repeat_of
-from app.run_config import readable_config
+from app.run_config import environment_label, readable_config, settings_of
 from storage.files import RunFolder
 from storage.metrics import metrics
 from storage.records import JsonObject, RunRecord
@@ -65,7 +65,7 @@ def gather(
         run=_describe(run),
         facts=_facts(run),
         insights=insights,
-        config=run.config,
+        config=settings_of(run),
         reward_code=config.reward_code if config else None,
         env_code=config.env_code if config else None,
         evaluations=evaluations,
@@ -91,6 +91,7 @@ def _describe(run: RunRecord) -> JsonObject:
         "id": run.id,
         "name": run.name,
         "env_id": run.env_id,
+        "environment": environment_label(run),
         "algorithm": run.algorithm,
         "status": run.status.value,
         "error": run.error,

@@ -21,6 +21,7 @@ from app.api.shared import (
     evaluable,
     refusals,
 )
+from app.catalog.environments import human_normalized
 from app.code_check import MAX_CODE_BYTES
 from app.core import InputError
 from app.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, evaluation
@@ -120,6 +121,8 @@ class Evaluation(Shape):
     episodes: int
     played: int
     mean_return: float | None
+    human_normalized: float | None
+    """`mean_return` relative to random (0) and human (1) play, for Atari games."""
     std_return: float | None
     median_return: float | None
     ci95: tuple[float, float] | None
@@ -163,13 +166,13 @@ async def record(
     run: Annotated[ChangeableRun, evaluable(uses_disk=True)], lab: TheLab
 ) -> Evaluation:
     """Record the next complete episode of the live view; use its id at /evaluations."""
-    return Evaluation.of(await lab.evaluations.record(run))
+    return _shape(await lab.evaluations.record(run), run)
 
 
 @recordings.get("")
 async def list_recordings(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List recordings, newest first."""
-    return _listing(await _all(run, lab, "recording"), page)
+    return _listing(run, await _all(run, lab, "recording"), page)
 
 
 @evolutions.post("", status_code=202, responses=_WRONG_STATE)
@@ -177,13 +180,13 @@ async def create_evolution(
     run: Annotated[ChangeableRun, evaluable(uses_disk=True)], lab: TheLab
 ) -> Evaluation:
     """Join a run's clips into one video; use its id at /evaluations."""
-    return Evaluation.of(await lab.evaluations.evolve(run))
+    return _shape(await lab.evaluations.evolve(run), run)
 
 
 @evolutions.get("")
 async def list_evolutions(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List evolution videos, newest first."""
-    return _listing(await _all(run, lab, "evolution"), page)
+    return _listing(run, await _all(run, lab, "evolution"), page)
 
 
 @router.post("", status_code=202, responses=_WRONG_STATE)
@@ -193,27 +196,27 @@ async def start(
     """Evaluate a run's policy on complete episodes, even during training; poll for progress."""
     options = (request or EvaluationRequest()).checked()
     run = await access.evaluable(run_id, code=options.code, uses_disk=options.record)
-    return Evaluation.of(await lab.evaluations.start(run, options))
+    return _shape(await lab.evaluations.start(run, options), run)
 
 
 @router.get("")
 async def list_evaluations(run: TheRun, lab: TheLab, page: ThePage) -> Listing[Evaluation]:
     """List evaluations, newest first."""
-    return _listing(await _all(run, lab, "evaluation"), page)
+    return _listing(run, await _all(run, lab, "evaluation"), page)
 
 
 @router.get("/latest")
 async def latest(run: TheRun, lab: TheLab) -> Evaluation:
     """Return the evaluation that was requested last."""
     for found in await _all(run, lab, "evaluation"):
-        return Evaluation.of(found)
+        return _shape(found, run)
     raise UnknownThingError("The run has no evaluation yet.")
 
 
 @router.get("/{evaluation_id}")
 async def get(run: TheRun, evaluation_id: str, lab: TheLab) -> Evaluation:
     """Return one evaluation."""
-    return Evaluation.of(await lab.evaluations.get(run, evaluation_id))
+    return _shape(await lab.evaluations.get(run, evaluation_id), run)
 
 
 @router.patch("/{evaluation_id}")
@@ -222,7 +225,7 @@ async def change(
 ) -> Evaluation:
     """Pin or unpin a video; unpinned ones are replaced by newer ones."""
     run = await access.evaluable(run_id)
-    return Evaluation.of(await lab.evaluations.pin(run, evaluation_id, on=changes.pinned))
+    return _shape(await lab.evaluations.pin(run, evaluation_id, on=changes.pinned), run)
 
 
 @router.post("/{evaluation_id}/cancel", status_code=202, responses=_WRONG_STATE)
@@ -230,7 +233,7 @@ async def cancel(
     run: Annotated[ChangeableRun, evaluable()], evaluation_id: str, lab: TheLab
 ) -> Evaluation:
     """Cancel an evaluation; only its record is kept."""
-    return Evaluation.of(await lab.evaluations.cancel(run, evaluation_id))
+    return _shape(await lab.evaluations.cancel(run, evaluation_id), run)
 
 
 @router.get("/{evaluation_id}/video", response_class=RangedFile, responses=VIDEO_ANSWERS)
@@ -277,11 +280,18 @@ async def _all(run: VisibleRun, lab: Lab, kind: str) -> Sequence[evaluation.Eval
     return [found for found in await lab.evaluations.list(run) if found.kind == kind]
 
 
-def _listing(found: Sequence[evaluation.Evaluation], page: PageQuery) -> Listing[Evaluation]:
+def _shape(found: evaluation.Evaluation, run: VisibleRun) -> Evaluation:
+    normalized = human_normalized(run.env_id, found.mean_return)
+    return Evaluation.of(found, human_normalized=normalized)
+
+
+def _listing(
+    run: VisibleRun, found: Sequence[evaluation.Evaluation], page: PageQuery
+) -> Listing[Evaluation]:
     ids = [item.id for item in found]
     if page.cursor is not None and page.cursor not in ids:
         raise BadCursorError
     begin = 0 if page.cursor is None else ids.index(page.cursor) + 1
     part = found[begin : begin + page.limit]
     following = part[-1].id if begin + page.limit < len(found) else None
-    return Listing(items=[Evaluation.of(item) for item in part], next=following)
+    return Listing(items=[_shape(item, run) for item in part], next=following)

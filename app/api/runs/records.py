@@ -7,6 +7,7 @@ import msgspec
 from fastapi import APIRouter, Query, Response
 
 from app.api.shared import MAX_COUNTER, Listing, LogEvent, TheLab, TheRun, refusals
+from app.run_config import settings_of
 from storage.metrics import metrics
 from storage.records import JsonObject
 
@@ -16,7 +17,7 @@ router = APIRouter(prefix="/runs/{run_id}", tags=["records"], responses=refusals
 @router.get("/config")
 async def config(run: TheRun) -> dict[str, Any]:
     """Return the complete configuration."""
-    return dict(run.config)
+    return dict(settings_of(run))
 
 
 @router.get("/metrics", response_model=Listing[dict[str, Any]])

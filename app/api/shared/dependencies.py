@@ -11,8 +11,9 @@ from app.access import Access
 from app.accounts import AccountsOffError, NotSignedInError, Principal
 from app.accounts.users import Accounts
 from app.api.shared.schemas import Run, artifacts_of
+from app.catalog.environments import human_normalized
 from app.lab import Lab
-from app.run_config import engine_of
+from app.run_config import engine_of, environment_label
 from storage.files import RunFolder
 from storage.records import ChangeableRun, RunRecord, VisibleRun
 
@@ -107,6 +108,8 @@ class Describe:
         return Run.of(
             run,
             engine=engine_of(run),
+            environment_label=environment_label(run),
+            human_normalized=human_normalized(run.env_id, run.score),
             owner=self._access.readers.owner_of(run),
             shared_with=self._access.readers.shared_with(run),
             artifacts=artifacts_of(run.id, folder.artifacts()),

@@ -48,6 +48,8 @@ class Run(Shape):
     id: str
     name: str
     env_id: str
+    environment_label: str
+    """The environment, with the protocol if its id stands for another one."""
     algorithm: str
     status: RunStatus
     engine: str
@@ -65,6 +67,8 @@ class Run(Shape):
     score_kind: ScoreKind | None
     """The final evaluation of the final policy, else the last periodic evaluation, else the
     training mean."""
+    human_normalized: float | None
+    """`score` relative to random (0) and human (1) play, for Atari games."""
     solved_at: int | None = _progress("solved_at")
     """The step of the policy that was found to solve the environment."""
     solved_by: SolvedBy | None = _progress("solved_by")

@@ -374,11 +374,13 @@ _MAX_BUFFER_BYTES = 1 << 30
 
 
 def max_buffer_size(environment: EnvSpec) -> int:
-    """Return the maximum size of a replay buffer in transitions."""
-    is_image = environment.observation_kind is ObservationKind.IMAGE
-    observation_bytes = prod(environment.observation_shape) * (1 if is_image else 8)
+    """Return the maximum size of a replay buffer in transitions, as observations are stacked."""
+    observation_size = prod(environment.observation_shape)
+    if environment.observation_kind is ObservationKind.IMAGE:
+        # One byte per pixel; frames are stored once, however many observations they are in.
+        return _MAX_BUFFER_BYTES // observation_size
     # Each transition stores the observation before the step and the one after.
-    return _MAX_BUFFER_BYTES // (2 * observation_bytes * environment.default_frame_stack)
+    return _MAX_BUFFER_BYTES // (2 * 8 * observation_size * environment.default_frame_stack)
 
 
 def buffer_defaults(buffer_size: int) -> Callable[[EnvSpec], Mapping[str, Any]]:
@@ -386,13 +388,20 @@ def buffer_defaults(buffer_size: int) -> Callable[[EnvSpec], Mapping[str, Any]]:
     return lambda environment: {"buffer_size": min(buffer_size, max_buffer_size(environment))}
 
 
+def no_layers_after_convolutions(environment: EnvSpec) -> Mapping[str, Any]:
+    """Return SB3's default layers after the CNN of image observations, which has its own."""
+    return {"net_arch": ()} if environment.observation_kind is ObservationKind.IMAGE else {}
+
+
 def check_buffer(values: Mapping[str, Any], _n_envs: int, environment: EnvSpec) -> None:
     """Refuse batches larger than the replay buffer, and buffers that no worker can hold."""
     limit = max_buffer_size(environment)
     if values["buffer_size"] > limit:
+        stacked = environment.default_frame_stack
+        stack = f" ({stacked} observations stacked)" if stacked > 1 else ""
         raise InputError(
-            f"buffer_size {values['buffer_size']:,} steps of {environment.id} don't fit into a "
-            f"worker's memory; at most {limit:,} do. Lower buffer_size.",
+            f"buffer_size {values['buffer_size']:,} steps of {environment.id}{stack} don't fit "
+            f"into a worker's memory; at most {limit:,} do. Lower buffer_size.",
             field="hyperparameters.buffer_size",
         )
     if values["batch_size"] > values["buffer_size"]:

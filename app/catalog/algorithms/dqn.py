@@ -1,11 +1,13 @@
 """Deep Q-Networks, which learn action values."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from app.catalog.algorithms import common
 from app.catalog.algorithms.network import n_quantiles, network
 from app.catalog.algorithms.spec import AlgorithmCard, AlgorithmSpec, Family
-from app.catalog.environments import ActionKind
+from app.catalog.environments import ActionKind, EnvSpec
 
 _MAX_NORM = common.max_grad_norm(10.0)
 
@@ -21,6 +23,14 @@ _HYPERPARAMETERS = (
     _MAX_NORM,
     *network(64, 64, activation="relu"),
 )
+
+
+def _defaults(environment: EnvSpec) -> Mapping[str, Any]:
+    return {
+        **common.buffer_defaults(100_000)(environment),
+        **common.no_layers_after_convolutions(environment),
+    }
+
 
 DQN = AlgorithmSpec(
     id="DQN",
@@ -44,7 +54,7 @@ DQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_buffer,
-    defaults_for=common.buffer_defaults(100_000),
+    defaults_for=_defaults,
     hyperparameters=_HYPERPARAMETERS,
 )
 
@@ -66,7 +76,7 @@ QRDQN = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE,),
     default_n_envs=1,
     check_together=common.check_buffer,
-    defaults_for=common.buffer_defaults(100_000),
+    defaults_for=_defaults,
     hyperparameters=(
         *(replace(one, nullable=True) if one == _MAX_NORM else one for one in _HYPERPARAMETERS),
         n_quantiles(50),

@@ -95,6 +95,7 @@ PPO = AlgorithmSpec(
     action_kinds=tuple(ActionKind),
     default_n_envs=8,
     check_together=common.check_rollout,
+    defaults_for=common.no_layers_after_convolutions,
     hyperparameters=(
         *_shared(n_steps=256, batch_size=64),
         *common.STATE_DEPENDENT_NOISE,
@@ -125,6 +126,7 @@ RECURRENT_PPO = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE, ActionKind.CONTINUOUS, ActionKind.MULTI_DISCRETE),
     default_n_envs=8,
     check_together=common.check_recurrent,
+    defaults_for=common.no_layers_after_convolutions,
     hyperparameters=(
         *_shared(n_steps=128, batch_size=128),
         *common.STATE_DEPENDENT_NOISE,
@@ -151,6 +153,7 @@ MASKABLE_PPO = AlgorithmSpec(
     action_kinds=(ActionKind.DISCRETE, ActionKind.MULTI_DISCRETE, ActionKind.MULTI_BINARY),
     default_n_envs=8,
     check_together=common.check_rollout,
+    defaults_for=common.no_layers_after_convolutions,
     hyperparameters=(
         *_shared(n_steps=256, batch_size=64),
         *network(64, 64, activation="tanh", networks=ACTOR_AND_VALUE),

@@ -27,6 +27,7 @@ TRPO = AlgorithmSpec(
     action_kinds=tuple(ActionKind),
     default_n_envs=8,
     check_together=common.check_rollout,
+    defaults_for=common.no_layers_after_convolutions,
     hyperparameters=(
         common.learning_rate(1e-3),
         common.n_steps(256),

@@ -1,5 +1,6 @@
 """The environments, as plain data."""
 
+from app.catalog.environments.atari_scores import human_normalized
 from app.catalog.environments.catalogue import (
     CUSTOM_PREFIX,
     ENVIRONMENTS,
@@ -8,6 +9,7 @@ from app.catalog.environments.catalogue import (
     get_environment,
     installed_ids,
     register_environment,
+    with_options_of_id,
 )
 from app.catalog.environments.envpool import why_no_envpool
 from app.catalog.environments.filtering import SOLVED, UNSOLVED, EnvironmentFilter, filter_choices
@@ -36,10 +38,12 @@ __all__ = [
     "filter_choices",
     "find_in_catalogue",
     "get_environment",
+    "human_normalized",
     "installed_ids",
     "key_map",
     "neutral_value",
     "reference_score",
     "register_environment",
     "why_no_envpool",
+    "with_options_of_id",
 ]

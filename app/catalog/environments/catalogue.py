@@ -65,6 +65,11 @@ CUSTOM_PREFIX = "custom/"
 ENVIRONMENTS: dict[str, EnvSpec] = {spec.id: spec for spec in _OFFERED}
 
 _FORMER_IDS = {former: spec for spec in ENVIRONMENTS.values() for former in spec.former_ids}
+_ALIASES = {
+    alias: (spec, options)
+    for spec in ENVIRONMENTS.values()
+    for alias, options in spec.aliases.items()
+}
 _registered: dict[tuple[str, str], EnvSpec] = {}
 
 
@@ -75,10 +80,12 @@ def get_environment(env_id: str, env_kwargs: Mapping[str, Any] | None = None) ->
         UnknownEnvironmentError: if it is neither in the catalogue nor registered.
         InputError: if it has no such option, or the value is invalid.
     """
-    given = env_kwargs or {}
+    given = with_options_of_id(env_id, env_kwargs or {})
     if (spec := find_in_catalogue(env_id)) is not None:
         return spec.configured(given)
-    registered = _registered.get(_key(env_id, given))
+    # A protocol changes neither observations nor actions; earlier versions had none.
+    plain = {name: value for name, value in given.items() if name != "protocol"}
+    registered = _registered.get(_key(env_id, given)) or _registered.get(_key(env_id, plain))
     if registered is None:
         raise UnknownEnvironmentError(env_id, installed_ids())
     return registered
@@ -90,8 +97,15 @@ def installed_ids() -> list[str]:
 
 
 def find_in_catalogue(env_id: str) -> EnvSpec | None:
-    """Return an environment of the catalogue by its id or a former id."""
-    return ENVIRONMENTS.get(env_id) or _FORMER_IDS.get(env_id)
+    """Return an environment of the catalogue by its id, a former id or an alias."""
+    alias = _ALIASES.get(env_id)
+    return ENVIRONMENTS.get(env_id) or _FORMER_IDS.get(env_id) or (alias[0] if alias else None)
+
+
+def with_options_of_id(env_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given options and those that an alias stands for."""
+    alias = _ALIASES.get(env_id)
+    return {**(alias[1] if alias else {}), **given}
 
 
 def register_environment(spec: EnvSpec, env_kwargs: Mapping[str, Any]) -> None:

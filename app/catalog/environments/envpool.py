@@ -45,6 +45,7 @@ def why_no_envpool(
 _PER_ENV = (
     "time_limit",
     "frame_skip",
+    "left_out_actions",
     "sticky_actions",
     "observation_noise",
     "action_noise",

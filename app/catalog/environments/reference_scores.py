@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from app.catalog.environments.atari_scores import ATARI_SCORES
 from app.catalog.environments.catalogue import ENVIRONMENTS
 
 _ZOO = "the best of RL Baselines3 Zoo's published scores"
@@ -58,7 +59,11 @@ def reference_score(env_id: str) -> ReferenceScore | None:
 def reference_scores() -> Mapping[str, ReferenceScore]:
     """Return all known references by environment."""
     found = {env_id: _of(env_id, random) for env_id, random in _RANDOM.items()}
-    return MappingProxyType(found)
+    games = {
+        f"ALE/{game}-v5": ReferenceScore(random, human, "human play")
+        for game, (random, human) in ATARI_SCORES.items()
+    }
+    return MappingProxyType({**found, **games})
 
 
 def _of(env_id: str, random: float) -> ReferenceScore:

@@ -1,8 +1,8 @@
 """The description of an environment."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from keyword import iskeyword
 from typing import Any
@@ -106,6 +106,10 @@ class EnvSpec:
     """Whether it can be rendered."""
     former_ids: tuple[str, ...] = ()
     """Ids of earlier versions, which this one replaces."""
+    aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Other ids of it with some options, and these options."""
+    protocol: str | None = None
+    """The rules under which it is used, if they aren't those that its id stands for."""
     extra: Extra | None = None
     """The optional dependency group that it needs."""
     code: str | None = None
@@ -116,6 +120,11 @@ class EnvSpec:
     """Its options; None if they are unknown, so that any are accepted."""
     changed_by: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     """Returns the fields that change with the given values of all options."""
+
+    @property
+    def label(self) -> str:
+        """Its id, with the protocol if the id stands for another one."""
+        return self.id if self.protocol is None else f"{self.id} ({self.protocol})"
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
@@ -209,11 +218,19 @@ class EnvSpec:
 
     def wrapped(self, wrappers: Wrappers) -> "EnvSpec":
         """Return its description under these wrappers, which may make it another task."""
+        spec = self._without_actions(wrappers.left_out_actions)
         limit, own = wrappers.time_limit, self.max_episode_steps
         is_cut = limit is not None and (own is None or limit < own)
         # A cut bounds the return: where each step costs, the worst policy reaches the threshold.
         is_other = is_cut or wrappers.frame_skip > 1
-        return replace(self, solved_threshold=None) if is_other else self
+        return replace(spec, solved_threshold=None) if is_other else spec
+
+    def _without_actions(self, left_out: Collection[int]) -> "EnvSpec":
+        if not left_out or self.n_actions is None:
+            return self
+        kept = [action for action in range(self.n_actions) if action not in left_out]
+        labels = tuple(self.action_labels[action] for action in kept[: len(self.action_labels)])
+        return replace(self, n_actions=len(kept), action_labels=labels)
 
 
 def discrete_state(n: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from app.catalog.algorithms import AlgorithmSpec
 from app.catalog.environments import EnvSpec
 from app.catalog.presets import rl_zoo_off_policy as off_policy
 from app.catalog.presets import rl_zoo_on_policy as on_policy
+from app.catalog.presets.atari import ATARI_ZOO
 from app.catalog.presets.rl_zoo_scores import published
 from app.catalog.presets.spec import Preset
 
@@ -32,6 +33,8 @@ RL_ZOO: Mapping[str, Mapping[str, Preset]] = {
 
 def zoo_preset(environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset | None:
     """Return what RL Zoo sets for an environment and an algorithm, if it has them."""
+    if environment.family == "atari":
+        return ATARI_ZOO.get(algorithm.id)
     found = RL_ZOO.get(algorithm.id, {}).get(environment.id)
     if found is None:
         return None

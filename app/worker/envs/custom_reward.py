@@ -8,6 +8,7 @@ import numpy as np
 from app.protocol import REWARD_FILE
 from app.worker.envs.replayable import Replayable
 from app.worker.envs.reward_functions import MAX_REWARD, RewardFunction, number, reject_reward
+from app.worker.envs.wrappers import environments_actions
 from app.worker.user_code.loader import explain
 
 _ARRAY = np.ndarray
@@ -19,6 +20,8 @@ class CustomReward(Replayable):
     When an episode is replayed, its rewards are recomputed, which restores the state that a
     `Reward` has in the current episode. Episode returns remain those of the original rewards.
     """
+
+    _must_replay = True
 
     def __init__(self, env: gym.Env[Any, Any], function: RewardFunction) -> None:
         """Wrap an environment so that `function` computes its rewards.
@@ -38,6 +41,7 @@ class CustomReward(Replayable):
         """The first observation itself, to detect whether the environment overwrites it."""
         self._must_copy: bool | None = None
         """Whether observations must be copied; None: not known yet."""
+        self._actions_of_env = environments_actions(env)
         self._continues = False
         self._total = 0.0
         self._terms: dict[str, float] = {}
@@ -83,6 +87,8 @@ class CustomReward(Replayable):
                 next_obs = self._copy_if_needed(next_obs)
             next_obs = next_obs.view(self._array_type)
             next_obs.setflags(False)
+        if self._actions_of_env is not None:
+            action = self._actions_of_env[action]
         if type(action) is _ARRAY:
             action = action.view()
             action.setflags(False)

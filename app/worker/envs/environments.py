@@ -11,14 +11,12 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec, registry
 
-from app.protocol import ObservationWrapper
+from app.protocol import FRAME_SKIP, ObservationWrapper
+from app.worker.envs.atari import is_atari, make_atari
 
 _OPTIONAL_PACKAGES = ("ale_py", "minigrid")
 """Packages that register their environments with Gymnasium when imported."""
 
-_ATARI_KWARGS = {"frameskip": 1, "repeat_action_probability": 0.0}
-"""AtariWrapper skips frames itself, and sticky actions are an option of runs."""
-_FRAME_SKIP = 4
 _MIN_IMAGE_SIDE = 36
 """The smallest image side that SB3's convolutions can process."""
 
@@ -33,14 +31,13 @@ def make_env(
 ) -> gym.Env[Any, Any]:
     """Make an environment to train on, to render (`rendered`) or to evaluate on (`evaluated`).
 
-    Monitor records the return of whole episodes before rewards are clipped or episodes split at
-    lost lives; rendered and evaluated environments do neither, so their rewards are the original
-    ones. An `unmonitored` environment is faster, except for Atari, which ignores this: the caller
-    records returns and checks values.
+    Training on Atari clips rewards, and may end episodes at lost lives; rendered and evaluated
+    games do neither, so their rewards are the original ones. An `unmonitored` environment is
+    faster: the caller records returns and checks values. Atari games have no `Monitor`, either.
     """
     spec = find_environment(env_id)
-    if _is_atari(spec):
-        return _atari(spec, env_kwargs, rendered=rendered, original=rendered or evaluated)
+    if is_atari(spec):
+        return make_atari(spec, env_kwargs, rendered=rendered, original=rendered or evaluated)
     entry_point = str(spec.entry_point)
     if entry_point.startswith("gymnasium.envs.mujoco"):
         # The only way to render without a display.
@@ -123,7 +120,7 @@ def episode_limit(env: gym.Env[Any, Any]) -> int | None:
     assert env.spec is not None
     limit = env.spec.max_episode_steps or getattr(env.unwrapped, "max_steps", None)
     if frames := env.spec.kwargs.get("max_num_frames_per_episode"):
-        limit = frames // _FRAME_SKIP
+        limit = frames // FRAME_SKIP
     return limit if isinstance(limit, int) else None
 
 
@@ -147,11 +144,7 @@ def observation_wrappers(env: gym.Env[Any, Any]) -> tuple[ObservationWrapper, ..
 
 def frame_stack(spec: EnvSpec) -> int:
     """Return how many observations must be stacked for an agent to observe motion."""
-    return 4 if _is_atari(spec) else 1
-
-
-def _is_atari(spec: EnvSpec) -> bool:
-    return str(spec.entry_point).startswith("ale_py")
+    return 4 if is_atari(spec) else 1
 
 
 def _make(
@@ -168,17 +161,6 @@ def _make(
     from stable_baselines3.common.monitor import Monitor
 
     return Monitor(env)
-
-
-def _atari(
-    spec: EnvSpec, env_kwargs: Mapping[str, Any], *, rendered: bool, original: bool
-) -> gym.Env[Any, Any]:
-    from stable_baselines3.common.atari_wrappers import AtariWrapper
-
-    env = _make(spec, {**_ATARI_KWARGS, **env_kwargs}, rendered=rendered)
-    return AtariWrapper(
-        env, frame_skip=_FRAME_SKIP, terminal_on_life_loss=not original, clip_reward=not original
-    )
 
 
 def _drop_mission(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:

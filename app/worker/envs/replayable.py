@@ -6,8 +6,10 @@ from typing import Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3.common.env_util import is_wrapped
+from stable_baselines3.common.env_util import is_wrapped, unwrap_wrapper
 from stable_baselines3.common.monitor import Monitor
+
+from app.worker.envs.atari import WholeGames
 
 _MAX_ACTIONS = 20_000
 """Longer episodes are not replayed; a new one begins."""
@@ -23,19 +25,26 @@ class EpisodeSoFar:
     actions: list[Any]
     observation: Any
     """The last observation."""
+    snapshot: dict[str, Any] | None = None
+    """The state of a simulation that can be saved; there is no need to replay it."""
 
 
 class Replayable(gym.Wrapper[Any, Any, Any, Any]):
     """Records the current episode for a replay, and reports its return when it ends.
 
-    Most simulations can't be saved (LunarLander's world is a C++ object), but nearly all are
-    deterministic: the same random state and actions lead to the same state.
+    Most simulations, except Atari games, can't be saved (LunarLander's world is a C++ object), but
+    nearly all are deterministic: the same random state and actions lead to the same state.
     """
+
+    _must_replay = False
+    """Whether only a replay restores the state, even if the simulation can be saved."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
-        # If wrappers split episodes or merge steps, an inner Monitor records the returns.
-        self._reports_episodes = not is_wrapped(env, Monitor)
+        game = unwrap_wrapper(env, WholeGames)
+        self._game = game if isinstance(game, WholeGames) else None
+        # A lost life splits the episodes of games, which report whole games themselves.
+        self._reports_episodes = self._game is None and not is_wrapped(env, Monitor)
         self._return, self._length = 0.0, 0
         self._made_at = time.time()
         self._seed: int | None = None
@@ -77,10 +86,21 @@ class Replayable(gym.Wrapper[Any, Any, Any, Any]):
 
     def current_episode(self) -> EpisodeSoFar:
         """Return the current episode, for `replay_episode`."""
-        return EpisodeSoFar(self._seed, self._random_state, list(self._actions), self._observation)
+        return EpisodeSoFar(
+            self._seed,
+            self._random_state,
+            list(self._actions),
+            self._observation,
+            None if self._game is None else self._game.snapshot(),
+        )
 
     def replay_episode(self, episode: EpisodeSoFar) -> bool:
         """Replay an episode; return whether it leads to the same observation."""
+        if self._game is not None and episode.snapshot is not None and not self._must_replay:
+            self._game.restore(episode.snapshot)
+            self._seed, self._random_state = episode.seed, episode.random_state
+            self._actions, self._observation = list(episode.actions), episode.observation
+            return True
         if len(episode.actions) > _MAX_ACTIONS:
             return False
         if episode.seed is None:

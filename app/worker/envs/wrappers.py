@@ -3,10 +3,12 @@
 All randomness comes from the environment's own generator, so that an episode can be replayed.
 """
 
+from collections.abc import Collection
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from app.protocol import EVALUATION_LIMIT, Wrappers
 
@@ -16,6 +18,8 @@ _Reset = tuple[Any, dict[str, Any]]
 
 def wrap(env: gym.Env[Any, Any], options: Wrappers) -> gym.Env[Any, Any]:
     """Apply the wrappers of a single environment."""
+    if options.left_out_actions:
+        env = FewerActions(env, options.left_out_actions)
     if options.randomize:
         env = Randomized(env, options.randomize)
     if options.frame_skip > 1:
@@ -33,6 +37,32 @@ class _Wrapper(gym.Wrapper[Any, Any, Any, Any]):
     @property
     def _random(self) -> np.random.Generator:
         return self.unwrapped.np_random
+
+
+class FewerActions(_Wrapper):
+    """Offers a part of the discrete actions, numbered from 0."""
+
+    def __init__(self, env: gym.Env[Any, Any], left_out: Collection[int]) -> None:
+        super().__init__(env)
+        space = env.action_space
+        if not isinstance(space, gym.spaces.Discrete):
+            raise TypeError("wrappers.left_out_actions needs discrete actions.")
+        self.kept = np.array([action for action in range(int(space.n)) if action not in left_out])
+        """The environment's number of each action."""
+        self.action_space = gym.spaces.Discrete(len(self.kept))
+
+    def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
+        """Do the environment's action of this number."""
+        return self.env.step(self.kept[action])
+
+
+def environments_actions(env: gym.Env[Any, Any]) -> NDArray[np.int64] | None:
+    """Return the environment's number of each action; None if they are the same."""
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, FewerActions):
+            return env.kept
+        env = env.env
+    return None
 
 
 class Randomized(_Wrapper):
@@ -82,12 +112,15 @@ class FrameSkip(_Wrapper):
 
     def step(self, action: Any) -> _Step:  # noqa: ANN401 - any action
         """Repeat the action, or stop earlier if the episode ends."""
-        total = 0.0
+        total = clipped = 0.0
         for _ in range(self._times):
             observation, reward, terminated, truncated, info = self.env.step(action)
             total += float(reward)
+            clipped += info.get("clipped_reward", 0.0)
             if terminated or truncated:
                 break
+        if "clipped_reward" in info:
+            info = {**info, "clipped_reward": clipped}
         return observation, total, terminated, truncated, info
 
 
@@ -179,6 +212,7 @@ class Masked(_Wrapper):
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
         self._mask: Any = None
+        self._kept = environments_actions(env)
         self._all = np.ones(_mask_size(env.action_space), dtype=bool)
 
     def reset(self, **arguments: Any) -> _Reset:
@@ -196,9 +230,14 @@ class Masked(_Wrapper):
     def action_masks(self) -> Any:  # noqa: ANN401 - one truth value for each action
         """Return which actions are currently valid."""
         own = getattr(self.env.unwrapped, "action_masks", None)
-        if own is not None:
-            return own()
-        return self._all if self._mask is None else np.asarray(self._mask, dtype=bool)
+        mask = self._mask if own is None else own()
+        if mask is None:
+            return self._all
+        mask = np.asarray(mask, dtype=bool)
+        if self._kept is None:
+            return mask
+        # If only left out actions are valid, the agent must still take one.
+        return mask[self._kept] if mask[self._kept].any() else self._all
 
 
 def _mask_size(space: gym.Space[Any]) -> int:

@@ -9,6 +9,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import UserCodeError
 from app.worker.envs.vectorized.pipeline import wrap_single_env
+from app.worker.envs.wrappers import environments_actions
 
 MAX_STEPS = 100_000
 MAX_BYTES = 256 << 20
@@ -48,6 +49,7 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         super().__init__(env)
+        self._actions_of_env = environments_actions(env)
         self._last: dict[str, Any] = {}
         self._is_too_long = False
         self._begin()
@@ -86,6 +88,8 @@ class EpisodeRecorder(gym.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Take a step and record it."""
         observation, reward, terminated, truncated, info = self.env.step(action)
+        if self._actions_of_env is not None:
+            action = self._actions_of_env[action]
         if self._is_within_limits:
             self._keep(self._actions, action)
             self._keep(self._observations, observation)

@@ -9,6 +9,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from app.protocol import UserCodeError, commands
 from app.worker.envs.reward_functions import MAX_TERMS, RewardFunction, number
 from app.worker.envs.vectorized.pipeline import wrap_single_env
+from app.worker.envs.wrappers import environments_actions
 
 _UNNAMED_TERM = "reward"
 _DIGITS = 4
@@ -19,6 +20,7 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gym.Env[Any, Any], reward_function: RewardFunction) -> None:
         super().__init__(env)
+        self._actions_of_env = environments_actions(env)
         self.latest: dict[str, float] = {}
         """The terms of the last step."""
         self._call, self._reset_reward = reward_function.for_one_environment()
@@ -49,8 +51,12 @@ class RewardTerms(gym.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Take a step and compute the terms."""
         observation, own, terminated, truncated, info = self.env.step(action)
+        if self._actions_of_env is not None:
+            action = self._actions_of_env[action]
         after = self._named_copy(observation)
-        arguments = (self._observation, action, after, float(own), terminated, truncated, info)
+        # Atari: the reward that the code got in training.
+        given = float(info.get("clipped_reward", own))
+        arguments = (self._observation, action, after, given, terminated, truncated, info)
         self.latest = _terms(self._try(lambda: self._call(*arguments)))
         self._observation = after
         return observation, own, terminated, truncated, info

@@ -6,13 +6,15 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium import spaces
+from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Channel, commands, messages
-from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer
+from app.worker.envs.vectorized.pipeline import make_evaluation_envs, normalizer, single_env
+from app.worker.envs.wrappers import environments_actions
 from app.worker.export.onnx_graph import Graph
 from app.worker.models.models import build_for_playing, load_weights
 from app.worker.models.schedules import ScaledELU, ScaledReLU, ScaledTanh
@@ -55,12 +57,13 @@ def write_policy(setup: commands.Setup, model: BaseAlgorithm, envs: VecEnv) -> b
     _check(setup, model, envs)
     graph = Graph()
     observation = _observe(graph, model, envs)
+    kept = environments_actions(single_env(envs))
     if hasattr(model.policy, "mlp_extractor"):
-        _actor_critic(graph, model, observation)
+        _actor_critic(graph, model, observation, kept)
     elif hasattr(model.policy, "actor"):
         _continuous(graph, model, observation)
     else:
-        _q_network(graph, model, observation)
+        _q_network(graph, model, observation, kept)
     return graph.file({"env_id": setup.env_id, "algorithm": setup.algorithm})
 
 
@@ -123,12 +126,14 @@ def _observe(graph: Graph, model: BaseAlgorithm, envs: VecEnv) -> str:
     return graph.add("Flatten", values, axis=1)
 
 
-def _actor_critic(graph: Graph, model: BaseAlgorithm, observation: str) -> None:
+def _actor_critic(
+    graph: Graph, model: BaseAlgorithm, observation: str, kept: NDArray[np.int64] | None
+) -> None:
     policy: Any = model.policy
     latent = _dense(graph, policy.mlp_extractor.policy_net, observation)
     output = _dense(graph, policy.action_net, latent)
     if isinstance(model.action_space, spaces.Discrete):
-        _output_discrete(graph, output, int(model.action_space.n))
+        _output_discrete(graph, output, int(model.action_space.n), kept)
     else:
         space = _box(model)
         low, high = graph.numbers(space.low.ravel()), graph.numbers(space.high.ravel())
@@ -149,7 +154,9 @@ def _continuous(graph: Graph, model: BaseAlgorithm, observation: str) -> None:
     _output_continuous(graph, graph.add("Add", graph.add("Mul", squashed, half), middle), space)
 
 
-def _q_network(graph: Graph, model: BaseAlgorithm, observation: str) -> None:
+def _q_network(
+    graph: Graph, model: BaseAlgorithm, observation: str, kept: NDArray[np.int64] | None
+) -> None:
     policy: Any = model.policy
     assert isinstance(model.action_space, spaces.Discrete)
     actions = int(model.action_space.n)
@@ -162,12 +169,17 @@ def _q_network(graph: Graph, model: BaseAlgorithm, observation: str) -> None:
         table = graph.add("Reshape", quantiles, graph.constant(shape))
         axes = graph.constant(np.array([1], dtype=np.int64))
         values = graph.add("ReduceMean", table, axes, keepdims=0)
-    _output_discrete(graph, values, actions)
+    _output_discrete(graph, values, actions, kept)
 
 
-def _output_discrete(graph: Graph, scores: str, actions: int) -> None:
+def _output_discrete(
+    graph: Graph, scores: str, actions: int, kept: NDArray[np.int64] | None
+) -> None:
+    """Output a score per action of the agent, and the chosen one as the environment numbers it."""
     graph.output("scores", scores, (actions,), is_integer=False)
     chosen = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    if kept is not None:
+        chosen = graph.add("Gather", graph.constant(kept.astype(np.int64)), chosen, axis=0)
     graph.output("action", chosen, (), is_integer=True)
 
 

@@ -8,6 +8,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from app.protocol import Schedule, commands
@@ -15,6 +16,7 @@ from app.worker.envs.environments import policy_kind
 from app.worker.envs.vectorized.checked import BadEnvironmentError
 from app.worker.envs.vectorized.pipeline import load_statistics, save_statistics
 from app.worker.models.algorithms import ALGORITHMS
+from app.worker.models.frame_buffer import store_frames_once
 from app.worker.models.schedule_end import with_schedule_end
 from app.worker.models.schedules import PiecewiseLinear, ScaledELU, ScaledReLU, ScaledTanh
 
@@ -28,13 +30,17 @@ _ACTIVATIONS = {
     ("relu", True): ScaledReLU,
     ("elu", True): ScaledELU,
 }
-_SMALL_BUFFER = {"buffer_size": 100}
+_SMALL_BUFFER: dict[str, Any] = {"buffer_size": 100}
 
 
 def build_model(setup: commands.Setup, envs: VecEnv, **changes: Any) -> BaseAlgorithm:
     """Build the model of a setup; `changes` override its hyperparameters."""
     values = {**setup.hyperparameters, **changes}
     model_class = _model_class(setup, envs)
+    buffer_size = values.get("buffer_size")
+    has_frames = _has_frames(model_class, envs)
+    if has_frames:
+        values |= _SMALL_BUFFER
     model = model_class(
         _policy(model_class, setup, envs),
         envs,
@@ -42,6 +48,9 @@ def build_model(setup: commands.Setup, envs: VecEnv, **changes: Any) -> BaseAlgo
         device="cpu",
         **{name: _to_sb3(name, value, envs) for name, value in values.items()},
     )
+    if has_frames and isinstance(model, OffPolicyAlgorithm):
+        assert isinstance(buffer_size, int)
+        store_frames_once(model, buffer_size, setup.wrappers.frame_stack)
     # The default logger would create a folder, but the sandbox has no writable one.
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
@@ -55,8 +64,15 @@ def build_for_playing(setup: commands.Setup, envs: VecEnv) -> BaseAlgorithm:
 
 def load_model(setup: commands.Setup, content: bytes, envs: VecEnv) -> BaseAlgorithm:
     """Load a model that a worker saved with either engine, to continue its training."""
-    file = io.BytesIO(content)
-    model = _model_class(setup, envs).load(file, env=envs, device="cpu", force_reset=False)
+    file, model_class = io.BytesIO(content), _model_class(setup, envs)
+    has_frames = _has_frames(model_class, envs)
+    # SB3 warns of its own class for n-step returns, which a saved model names.
+    more = {**_SMALL_BUFFER, "replay_buffer_class": None} if has_frames else {}
+    model = model_class.load(file, env=envs, device="cpu", force_reset=False, **more)
+    if has_frames and isinstance(model, OffPolicyAlgorithm):
+        buffer_size = setup.hyperparameters["buffer_size"]
+        assert isinstance(buffer_size, int)
+        store_frames_once(model, buffer_size, setup.wrappers.frame_stack)
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
 
@@ -86,6 +102,12 @@ def load_weights(model: BaseAlgorithm, envs: VecEnv, weights: bytes) -> None:
 def schedule(value: float | Schedule) -> float | PiecewiseLinear:
     """Convert a value or a schedule to what SB3 accepts."""
     return PiecewiseLinear(value.points) if isinstance(value, Schedule) else value
+
+
+def _has_frames(model_class: type[BaseAlgorithm], envs: VecEnv) -> bool:
+    """Whether a model has a replay buffer of images."""
+    is_off_policy = issubclass(model_class, OffPolicyAlgorithm)
+    return is_off_policy and policy_kind(envs.observation_space) == "Cnn"
 
 
 def _model_class(setup: commands.Setup, envs: VecEnv) -> type[BaseAlgorithm]:

@@ -122,6 +122,9 @@ def _fields(value: Checkpoint | EpisodeSoFar) -> dict[str, Any]:
 def _read_state(packed: bytes) -> Checkpoint:
     state = _Unpickler(io.BytesIO(packed)).load()
     if isinstance(state, Checkpoint):
+        for episode in state.episodes:
+            # Version 0.1 didn't save simulations.
+            object.__setattr__(episode, "snapshot", None)
         return state
     episodes = [EpisodeSoFar(**episode) for episode in state["episodes"]]
     return Checkpoint(**{**state, "episodes": episodes})

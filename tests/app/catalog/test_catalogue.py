@@ -47,7 +47,13 @@ _NOT_HYPERPARAMETERS = {
 
 INSTALLED = [spec for spec in ENVIRONMENTS.values() if spec.is_installed]
 MISSING = [spec for spec in ENVIRONMENTS.values() if not spec.is_installed]
-OPTIONS = [(spec, option) for spec in INSTALLED for option in spec.options or ()]
+OPTIONS = [
+    (spec, option)
+    for spec in INSTALLED
+    for option in spec.options or ()
+    if spec.family != "atari" or option.name == "full_action_space"
+]
+"""The options that are arguments of an environment; the others of games are the lab's."""
 
 
 def by_id(value: object) -> str:
@@ -218,6 +224,19 @@ def test_an_invalid_option_is_refused_by_name(
 )
 def test_a_former_id_returns_its_successor(former: str, now: str) -> None:
     assert get_environment(former).id == now
+
+
+def test_the_label_of_a_game_names_the_protocol_that_its_id_does_not_stand_for() -> None:
+    plain, classic = get_environment("ALE/Pong-v5"), get_environment("PongNoFrameskip-v4")
+    mixed = get_environment("PongNoFrameskip-v4", {"repeat_action_probability": 0.25})
+
+    assert plain.label == "ALE/Pong-v5"
+    assert classic.label == "ALE/Pong-v5 (NoFrameskip-v4)"
+    assert mixed.label == "ALE/Pong-v5 (NoFrameskip-v4, sticky actions 0.25)"
+
+
+def test_colors_are_three_channels() -> None:
+    assert get_environment("ALE/Pong-v5", {"greyscale": False}).observation_shape == (84, 84, 3)
 
 
 @pytest.mark.parametrize("spec", ALGORITHMS.values(), ids=lambda spec: spec.id)

@@ -36,10 +36,16 @@ def test_defaults_are_written_as_they_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layers", "text"), [([64, 32], "64, 32"), ({"pi": [64, 32], "vf": [8]}, "pi: 64, 32; vf: 8")]
+    ("layers", "text"),
+    [
+        ([64, 32], "64, 32"),
+        ({"pi": [64, 32], "vf": [8]}, "pi: 64, 32; vf: 8"),
+        ({"pi": [], "vf": [8]}, "pi: -; vf: 8"),
+        ([], "none"),
+    ],
 )
 def test_layers_are_written_as_they_are_read(layers: object, text: str) -> None:
-    assert write_value(layers) == text
+    assert write_value(layers, nothing="none") == text
     assert read_layers(text) == layers
 
 

@@ -96,7 +96,7 @@ def test_timesteps_can_be_written_in_scientific_notation() -> None:
         ),
         ({"hyperparameters": {"gamma": 1.5}}, "hyperparameters.gamma", "from 0 to 1"),
         ({"hyperparameters": {"n_epochs": 2.5}}, "hyperparameters.n_epochs", "whole number"),
-        ({"hyperparameters": {"net_arch": []}}, "hyperparameters.net_arch", "1 to 8 layer"),
+        ({"hyperparameters": {"net_arch": []}}, "hyperparameters.net_arch", "at least one layer"),
         (
             {"hyperparameters": {"net_arch": {"pi": [8], "qf": [8]}}},
             "hyperparameters.net_arch",

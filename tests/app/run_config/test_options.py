@@ -5,6 +5,7 @@ import pytest
 from app.core.errors import InputError
 from app.protocol.wrappers import Wrappers
 from app.run_config.config import RunConfig
+from app.run_config.derived_runs import derive
 from app.run_config.request import RunRequest
 
 
@@ -106,3 +107,47 @@ def test_an_evaluation_interval_longer_than_the_run_is_refused() -> None:
         config(total_timesteps=2_000, evaluate_every=3_000)
 
     assert refused.value.field == "evaluate_every"
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "DQN", "QRDQN", "TRPO", "RecurrentPPO"])
+def test_after_a_cnn_there_are_no_more_layers_as_in_sb3(algorithm: str) -> None:
+    pytest.importorskip("ale_py")
+
+    values = config(env_id="ALE/Pong-v5", algorithm=algorithm).hyperparameters
+
+    assert values["net_arch"] == ()
+
+
+def test_layers_after_a_cnn_can_be_requested_and_stored_ones_are_kept() -> None:
+    pytest.importorskip("ale_py")
+
+    run = config(env_id="ALE/Pong-v5", hyperparameters={"net_arch": [64, 64]})
+
+    assert run.hyperparameters["net_arch"] == (64, 64)
+    assert derive(run).hyperparameters["net_arch"] == [64, 64]
+
+
+def test_a_hundred_thousand_frames_of_a_game_fit_into_a_replay_buffer() -> None:
+    pytest.importorskip("ale_py")
+
+    assert config(env_id="ALE/Pong-v5", algorithm="DQN").hyperparameters["buffer_size"] == 100_000
+
+
+def test_the_largest_replay_buffer_depends_on_the_stacked_observations() -> None:
+    racing: dict[str, Any] = {"env_id": "CarRacing-v3", "algorithm": "SAC"}
+    walker: dict[str, Any] = {
+        "env_id": "BipedalWalker-v3",
+        "algorithm": "SAC",
+        "wrappers": {"frame_stack": 16},
+    }
+
+    sizes = [
+        config(**racing, wrappers={"frame_stack": stack}).hyperparameters["buffer_size"]
+        for stack in (1, 4, 16)
+    ]
+
+    # Frames of images are stored once.
+    assert sizes == [38_836] * 3
+    assert config(**walker).hyperparameters["buffer_size"] == 174_762
+    with pytest.raises(InputError, match=r"\(16 observations stacked\) don't fit"):
+        config(**walker, hyperparameters={"buffer_size": 300_000})

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from sb3_contrib import QRDQN, TRPO
 from stable_baselines3 import A2C, DQN, PPO, TD3
+from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.envs import FakeImageEnv
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.utils import ConstantSchedule, FloatSchedule, LinearSchedule
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from app.accounts.errors import OverLimitError
 from app.authoring.environments.template import TEMPLATE
@@ -114,6 +115,24 @@ async def test_a_model_larger_than_the_rest_of_the_disk_quota_is_refused(
     await lab.close()
 
 
+def test_a_model_of_the_zoo_for_a_game_has_no_layers_after_its_cnn(
+    lab: LabServer, hub: FakeHub
+) -> None:
+    pytest.importorskip("ale_py")
+    env = AtariWrapper(gym.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0))
+    envs = VecFrameStack(DummyVecEnv([lambda: env]), 4)
+    hub.repos["eve/pong"] = Repo(
+        False, {"a2c.zip": saved(A2C("CnnPolicy", envs))}, tags=["PongNoFrameskip-v4"]
+    )
+
+    pulled = pull(lab, repo_id="eve/pong")
+
+    assert pulled.status_code == 201, pulled.text
+    run = pulled.json()
+    assert run["environment_label"] == "ALE/Pong-v5 (NoFrameskip-v4)"
+    assert run["config"]["hyperparameters"]["net_arch"] == []
+
+
 class MaliciousPickle:
     def __reduce__(self) -> Any:
         return (Path.touch, (Path("/tmp/rl-lab-was-here"),))
@@ -148,7 +167,7 @@ def test_an_unusable_model_is_refused_with_the_reason_and_leaves_no_files(
         "eve/silent": "doesn't name its environment",
         "eve/broken": "can't read this model",
         "eve/other": "doesn't match Acrobot-v1",
-        "eve/flat": "net_arch must be a list of 1 to 8",
+        "eve/flat": "net_arch without layers needs image observations",
         "eve/evil": "Its observation normalization can't be read",
         "cartpole": "repo_id must be owner/name",
     }

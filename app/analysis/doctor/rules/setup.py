@@ -19,9 +19,8 @@ def pinned_at_limit(s: Situation) -> Insight | None:
     if limit is None or len(recent) < 20:
         return None
     share = float(np.mean([episode.length >= limit for episode in recent]))
-    own = s.config.wrappers.time_limit
-    usual = s.environment.max_episode_steps
-    is_shortened = own is not None and (usual is None or own < usual)
+    usual = s.config.usual_step_limit
+    is_shortened = limit != usual and (usual is None or limit < usual)
     if share < _PINNED or not (is_shortened or _never_ends(s)):
         return None
     # Where every step costs reward, a short limit looks like success.

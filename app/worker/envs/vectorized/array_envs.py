@@ -61,6 +61,7 @@ def _is_equivalent(setup: commands.Setup, dynamics: type[Dynamics]) -> bool:
         dynamics.arguments.issuperset(setup.env_kwargs)
         and options.frame_skip == 1
         and not options.disturbances
+        and not options.left_out_actions
         and not setup.masks_actions
         and _arrays_round_like_scalars()
     )

@@ -16,8 +16,14 @@ from stable_baselines3.common.vec_env import (
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 
 from app.protocol import Wrappers, commands
+from app.worker.envs.atari import WholeGames, is_atari
 from app.worker.envs.custom_reward import CustomReward
-from app.worker.envs.environments import episode_limit, make_env, policy_kind
+from app.worker.envs.environments import (
+    episode_limit,
+    find_environment,
+    make_env,
+    policy_kind,
+)
 from app.worker.envs.rendering import KeepsLastFrame
 from app.worker.envs.replayable import Replayable
 from app.worker.envs.reward_functions import RewardFunction
@@ -41,10 +47,9 @@ def make_training_envs(
 
     They have no render mode: LunarLander simulates its exhaust if it can be rendered.
     """
-    is_step_by_step = setup.wrappers.frame_skip == 1
 
     def make() -> gym.Env[Any, Any]:
-        env = make_wrapped(setup, setup.wrappers, unmonitored=is_step_by_step)
+        env = make_wrapped(setup, setup.wrappers, unmonitored=True)
         return Replayable(env) if reward is None else CustomReward(env, reward)
 
     makers: list[Callable[[], gym.Env[Any, Any]]] = [make] * n_envs
@@ -149,9 +154,14 @@ def original_observation(envs: VecEnv, observation: Any) -> Any:  # noqa: ANN401
 def make_wrapped(setup: commands.Setup, options: Wrappers, **purpose: bool) -> gym.Env[Any, Any]:
     """Make a single environment with its wrappers; `purpose` is passed to `make_env`."""
     arguments = dict(setup.env_kwargs)
-    if options.time_limit is not None:
-        arguments["max_episode_steps"] = options.time_limit
+    is_game = is_atari(find_environment(setup.env_id))
+    counts_frames = options.time_limit_unit == "frames"
+    if options.time_limit is not None and (counts_frames or not is_game):
+        repeats = 1 if counts_frames else options.frame_skip
+        arguments["max_episode_steps"] = options.time_limit * repeats
     env = wrap(make_env(setup.env_id, arguments, **purpose), options)
+    if is_game:
+        env = WholeGames(env, None if counts_frames else options.time_limit)
     return Masked(env) if setup.masks_actions else env
 
 

@@ -325,7 +325,7 @@ def test_a_replay_that_diverges_is_reported() -> None:
     envs.reset()
     for actions in islice(random_actions(envs), 5):
         envs.step(actions)
-    seed, state, actions, observation = astuple(envs.env_method("current_episode", indices=1)[0])
+    seed, state, actions, observation, _ = astuple(envs.env_method("current_episode", indices=1)[0])
 
     def replays(*episode: Any) -> bool:
         answers: list[bool] = envs.env_method("replay_episode", EpisodeSoFar(*episode), indices=1)

@@ -17,7 +17,6 @@ from app.protocol import commands, messages
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
 from app.worker.envs.environments import find_environment, make_env, policy_kind
-from app.worker.envs.vectorized.pipeline import make_training_envs
 from app.workers.local_worker import LocalWorker
 from app.workers.worker import Piece, Received
 
@@ -139,41 +138,6 @@ def test_the_agent_of_an_atari_game_observes_gray_images_and_viewers_see_the_ful
     assert observations.shape == (84, 84, 1)
     assert isinstance(frame, np.ndarray)
     assert frame.shape == (210, 160, 3)
-    env.close()
-
-
-def test_the_return_of_an_atari_game_is_that_of_the_whole_game_although_lives_end_episodes() -> (
-    None
-):
-    envs = make_training_envs(
-        RunConfig.from_request(RunRequest(env_id="ALE/SpaceInvaders-v5", algorithm="PPO")).setup(),
-        1,
-    )
-    envs.seed(3)
-    envs.action_space.seed(3)
-    envs.reset()
-    learned_from: list[float] = []
-    lives_lost = 0
-
-    while True:
-        _, rewards, dones, infos = envs.step([envs.action_space.sample()])
-        learned_from.append(float(rewards[0]))
-        lives_lost += int(dones[0])
-        if "episode" in infos[0]:
-            break
-
-    assert lives_lost == 3
-    assert set(learned_from) == {0.0, 1.0}
-    assert infos[0]["episode"]["r"] > 3 * sum(learned_from)
-    envs.close()
-
-
-def test_an_atari_game_has_neither_sticky_actions_nor_frame_skip_by_default() -> None:
-    env = make_env("ALE/Pong-v5", {})
-
-    assert env.spec is not None
-    assert env.spec.kwargs["repeat_action_probability"] == 0.0
-    assert env.spec.kwargs["frameskip"] == 1
     env.close()
 
 

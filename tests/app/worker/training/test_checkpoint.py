@@ -64,6 +64,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("TD3", "Pendulum-v1", MEMORY, {"action_noise": 0.1}),
     ("TQC", "Pendulum-v1", MEMORY, {}),
     ("CrossQ", "Pendulum-v1", MEMORY, {}),
+    ("DQN", "ALE/SpaceInvaders-v5", {**MEMORY, "buffer_size": 120, "n_steps": 3}, {}),
+    ("DQN", "SpaceInvadersNoFrameskip-v4", {**MEMORY, "net_arch": []}, {"time_limit": 60}),
 ]
 
 
