@@ -45,6 +45,8 @@ def read_change(algorithm: AlgorithmSpec, values: Mapping[str, Any]) -> messages
         if name not in LIVE_HYPERPARAMETERS or name not in known:
             raise InputError(f"{algorithm.id} has no {name} to change.", field=name)
         checked[name] = known[name].check(value, field=name)
+        if isinstance(checked[name], str):
+            raise InputError(f"{name} can be tuned only from the start. Give a number.", field=name)
     if _SCHEDULES.name in checked and _BUDGET.name not in checked:
         raise InputError(
             "schedules sets what another total_timesteps does to them. Give total_timesteps, too.",

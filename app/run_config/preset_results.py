@@ -30,7 +30,11 @@ def current_preset(config: RunConfig) -> PresetName | None:
     """
     if config.preset is None:
         return None
-    offered = presets_for(config.environment, get_algorithm(config.algorithm))
+    try:
+        offered = presets_for(config.environment, get_algorithm(config.algorithm))
+    except InputError:
+        # Options or an algorithm of another version.
+        return None
     return config.preset if config.preset in offered else None
 
 

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ _MEMBER = "model.zip"
 """The model in a checkpoint, in SB3's format."""
 _SYSTEM_INFO = "system_info.txt"
 _LARGEST_INFO = 10_000
+_LARGEST_MODEL = 256 << 20
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError)
+"""Errors of zips that are damaged, or use features that SB3's don't."""
 _LIBRARY = re.compile(
     r"- (Python|Stable-Baselines3|PyTorch|Numpy|Gymnasium): ([\w.+-]{1,40})", re.ASCII
 )
@@ -170,9 +174,20 @@ def _find(
 
 
 def _model_file(folder: RunFolder, version: Version) -> tuple[Path, str | None]:
-    if version.kind == "checkpoint":
-        return folder.artifacts()[version.name].path, _MEMBER
-    return folder.delivered[version.name], None
+    if version.kind != "checkpoint":
+        return folder.delivered[version.name], None
+    path = folder.artifacts()[version.name].path
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(_MEMBER).file_size <= _LARGEST_MODEL:
+                return path, _MEMBER
+    except (OSError, KeyError, *_UNREADABLE):
+        pass
+    raise InputError(
+        f"The checkpoint of step {version.timesteps:,} has no readable model. Publish another "
+        "version.",
+        field="checkpoint",
+    )
 
 
 def _normalization(folder: RunFolder, version: Version) -> Path | None:
@@ -206,7 +221,7 @@ def _library_versions(model: Path, member: str | None) -> dict[str, str]:
                 return _parse_versions(archive)
             with zipfile.ZipFile(io.BytesIO(archive.read(member))) as inner:
                 return _parse_versions(inner)
-    except (OSError, KeyError, zipfile.BadZipFile):
+    except (OSError, KeyError, *_UNREADABLE):
         return {}
 
 

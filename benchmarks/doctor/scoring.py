@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from benchmarks.doctor.cases import GOOD_SCORE, Case
 
 SYMPTOMS = frozenset({"stuck", "plateau", "collapsed"})
-"""They report bad results without a cause: correct wherever the score is below `GOOD_SCORE`."""
+"""They report bad results without a cause: correct wherever the score is below `GOOD_SCORE`.
+
+A shorter time limit bounds the return, so no score is known to be good there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,10 @@ class Result:
         return [code for code in self.warned if not self._is_right(code)]
 
     def _is_right(self, code: str) -> bool:
+        request = self.case.request
         if code in SYMPTOMS and not self.case.is_healthy:
-            return self.score is None or self.score < GOOD_SCORE[self.case.request["env_id"]]
+            is_cut = "time_limit" in request.get("wrappers", {})
+            return is_cut or self.score is None or self.score < GOOD_SCORE[request["env_id"]]
         return code in self.case.cause | self.case.also
 
 

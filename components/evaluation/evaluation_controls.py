@@ -35,15 +35,19 @@ class EvaluationControls:
             self._cancel.props("unelevated").classes("lab-button lab-danger")
             self._code = EvaluationCode(state, on_evaluate=self._start)
         with Fold("Evaluation settings").mark("evaluation_settings") as self._settings:
-            self._family = ui.select(_SEEDS, label="Seeds", value=SeedFamily.TEST)
-            self._family.props("dense outlined options-dense").on_value_change(self._check)
-            self._deterministic = ui.checkbox("Deterministic actions", value=True).props("dense")
-            self._deterministic.on_value_change(self._check)
-            self._disturbances = ui.checkbox("Disturbances of training").props("dense")
-            self._disturbances.on_value_change(self._check)
+            self._family = ui.select(
+                _SEEDS, label="Seeds", value=SeedFamily.TEST, on_change=self._check
+            )
+            self._family.props("dense outlined")
+            self._deterministic = self._box("Deterministic actions", value=True)
+            self._disturbances = self._box("Disturbances of training", value=False)
             self._about = ui.label().classes("lab-small")
         self._refusal = Refusal()
         self._note = ui.label().classes("lab-small").props('role="status"')
+
+    def _box(self, name: str, *, value: bool) -> ui.checkbox:
+        box = ui.checkbox(name, value=value, on_change=self._check)
+        return box.props(f'dense aria-label="{name}"')
 
     def show(self, feed: RunFeed | None) -> None:
         """Show the button to evaluate a run, or to cancel the running evaluation."""

@@ -128,3 +128,33 @@ def test_evaluation_code_adds_metrics_and_its_errors_name_the_line(
     dialog.get_by_role("button", name="Test with this code").click()
     row = page.get_by_label("Past evaluations", exact=True).locator("li").first
     expect(row).to_contain_text("evaluate.py, line 1: AttributeError", timeout=_TIMEOUT_MS)
+
+
+def test_a_final_evaluation_makes_the_score_and_other_settings_are_shown_with_the_numbers(
+    visit: Visit, server: LabServer
+) -> None:
+    noisy = {**_SMALL, "wrappers": {"time_limit": 30, "observation_noise": 0.1}}
+    run = server.train(**noisy)
+    page = visit.open(f"/runs/{run['id']}")
+    panel = page.get_by_label("Evaluations", exact=True)
+    expect(page.get_by_text(re.compile(r"Score: [\d.]+ \(training mean\)"))).to_be_visible()
+
+    page.get_by_text("Evaluation settings", exact=True).click()
+    page.get_by_label("Deterministic actions", exact=True).click()
+    page.get_by_label("Disturbances of training", exact=True).click()
+    expect(page.get_by_text("Actions are sampled, as in training")).to_be_visible()
+    start_evaluation(page, 2)
+    expect(panel.get_by_text(re.compile("on test seeds .* sampled actions"))).to_be_visible(
+        timeout=_TIMEOUT_MS
+    )
+    expect(panel.get_by_text(re.compile("with observation noise"))).to_be_visible()
+
+    page.get_by_role("combobox", name="Seeds", exact=True).click()
+    page.get_by_role("option", name="Final seeds").click()
+    expect(page.get_by_label("Deterministic actions", exact=True)).to_be_hidden()
+    start_evaluation(page, 20)
+    expect(page.get_by_text(re.compile(r"Score: [\d.]+ \(final evaluation\)"))).to_be_visible(
+        timeout=_TIMEOUT_MS
+    )
+    expect(panel.get_by_text(re.compile("on the final seeds .* deterministic"))).to_be_visible()
+    expect(panel.get_by_text(re.compile("without observation noise"))).to_be_visible()

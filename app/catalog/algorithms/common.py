@@ -329,7 +329,9 @@ ENTROPY_TARGET = (
         min=0.0,
         max=10.0,
         nullable=True,
-        description="Weight of the entropy bonus; null: tuned automatically.",
+        tunable=True,
+        description="Weight of the entropy bonus; null: tuned automatically, auto_0.1: from 0.1 "
+        "on.",
     ),
     Hyperparameter(
         name="target_entropy",

@@ -1,5 +1,6 @@
 """The description of an algorithm and its hyperparameters."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,10 +15,13 @@ from app.core import (
     UnknownHyperparameterError,
     shorten,
 )
-from app.protocol import SCHEDULE_FORMS, Schedule, read_schedule
+from app.protocol import SCHEDULE_FORMS, Schedule, plain_number, read_schedule
 
 Value = float | int | bool | str | Layers | Schedule | None
 """The value of a hyperparameter."""
+
+
+_TUNED_FROM = re.compile(r"auto_(\d{1,9}(?:\.\d{0,9})?(?:e-?\d{1,2})?)", re.ASCII)
 
 
 class Family(StrEnum):
@@ -50,6 +54,8 @@ class Hyperparameter(Parameter):
     scale: Literal["linear", "log"] = "linear"
     schedulable: bool = False
     """Whether it may follow a schedule over the run."""
+    tunable: bool = False
+    """Whether it may be tuned automatically from a value on, as in `auto_0.1`."""
 
     def check(self, value: object, *, field: str) -> Value:
         """Return `value` in this hyperparameter's type, or as a schedule.
@@ -59,8 +65,24 @@ class Hyperparameter(Parameter):
         """
         if self.schedulable and isinstance(value, str | Mapping | Schedule):
             return self._check_schedule(value, field=field)
+        if self.tunable and isinstance(value, str):
+            return self._check_tuned(value, field=field)
         checked: Value = Parameter.check(self, value, field=field)
         return checked
+
+    def _check_tuned(self, value: str, *, field: str) -> str | None:
+        """Return SB3's notation of a value from which this one is tuned; None: from the default."""
+        if value == "auto":
+            return None
+        found = _TUNED_FROM.fullmatch(value)
+        first = float(found[1]) if found else 0.0
+        if not first or not self.is_within(first):
+            raise InputError(
+                f"{self.name} must be {self.expectation}, or auto_0.1 to tune it from 0.1 on; "
+                f"got {shorten(value)}.",
+                field=field,
+            )
+        return f"auto_{plain_number(first)}"
 
     def _check_schedule(self, value: object, *, field: str) -> Schedule:
         schedule = read_schedule(value)

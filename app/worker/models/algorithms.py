@@ -49,8 +49,8 @@ class Implementation:
 ALGORITHMS = {
     "PPO": Implementation(stable_baselines3.PPO, FastPPO, (64, 64), distinctive_key="n_epochs"),
     "TRPO": Implementation(sb3_contrib.TRPO, None, (64, 64), distinctive_key="cg_max_steps"),
-    # After the others with its policy class, as it has no key of its own.
-    "A2C": Implementation(stable_baselines3.A2C, FastA2C, (64, 64)),
+    # After PPO, which has the same policy class and this key, too.
+    "A2C": Implementation(stable_baselines3.A2C, FastA2C, (64, 64), distinctive_key="vf_coef"),
     "DQN": Implementation(stable_baselines3.DQN, FastDQN, (64, 64)),
     "SAC": Implementation(stable_baselines3.SAC, FastSAC, (256, 256), (256, 256)),
     "TD3": Implementation(stable_baselines3.TD3, FastTD3, (400, 300), (256, 256)),

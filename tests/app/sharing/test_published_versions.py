@@ -188,3 +188,17 @@ def publish(lab: LabServer, run: dict[str, Any], **options: Any) -> dict[str, An
 def artifact(lab: LabServer, run: dict[str, Any], name: str) -> bytes:
     content: bytes = lab.api.get(f"/runs/{run['id']}/artifacts/{name}").content
     return content
+
+
+def test_a_checkpoint_without_a_readable_model_is_refused_with_the_reason(
+    lab: LabServer, run: dict[str, Any], versions: dict[str, dict[str, Any]]
+) -> None:
+    name, step = versions["checkpoint"]["name"], versions["checkpoint"]["timesteps"]
+    lab.api.patch(f"/runs/{run['id']}/artifacts/{name}", json={"pinned": True})
+    (path,) = lab.folder.rglob(f"checkpoints/{step}.zip")
+    path.write_bytes(b"no zip")
+
+    answer = lab.api.get(f"/runs/{run['id']}/publish/preview", params={"checkpoint": str(step)})
+
+    assert answer.status_code == 422, answer.text
+    assert "has no readable model" in answer.json()["error"]["message"]

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import torch
 
+from app.catalog.algorithms import get_algorithm
+from app.core import InputError
 from app.protocol import messages
 from app.protocol.schedule import Schedule
+from app.run_config import read_change
 from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
 from app.worker.envs.vectorized.pipeline import make_training_envs
@@ -61,6 +64,36 @@ def test_a_learned_entropy_coefficient_becomes_fixed() -> None:
     assert model.ent_coef_optimizer is None
     assert float(model.ent_coef_tensor) == 0.5
     assert model.logger.name_to_value["train/ent_coef"] == 0.5
+
+
+@pytest.mark.parametrize("engine", ["sb3", "fast"])
+@pytest.mark.parametrize("algorithm", ["SAC", "TQC"])
+def test_the_entropy_coefficient_can_be_tuned_from_a_given_value(
+    algorithm: str, engine: str
+) -> None:
+    values = {"ent_coef": "auto_0.1", "learning_starts": 0, "batch_size": 16, "net_arch": [8]}
+    request = RunRequest(
+        env_id="Pendulum-v1", algorithm=algorithm, hyperparameters=values, engine=engine
+    )
+    setup = RunConfig.from_request(request).setup()
+    model: Any = build_model(setup, make_training_envs(setup, 1), seed=1)
+
+    first = float(model.log_ent_coef.detach().exp())
+    model.learn(20, log_interval=None)
+
+    assert first == pytest.approx(0.1)
+    assert 0.05 < float(model.log_ent_coef.detach().exp()) < 0.1
+
+
+def test_tuning_cannot_begin_while_a_run_trains() -> None:
+    with pytest.raises(InputError, match="Give a number"):
+        read_change(get_algorithm("SAC"), {"ent_coef": "auto_0.1"})
+
+
+@pytest.mark.parametrize("value", ["auto_0", "auto_", "auto_-1", "auto_99", "auto_x", "high"])
+def test_a_value_from_which_nothing_can_be_tuned_is_refused(value: str) -> None:
+    with pytest.raises(InputError, match=r"auto_0\.1 to tune it from 0\.1 on"):
+        model_of("SAC", ent_coef=value)
 
 
 def test_a_changed_clip_range_is_a_schedule_again() -> None:
