@@ -53,17 +53,21 @@ _PUBLISHED: Mapping[str, tuple[float, str]] = {
 
 def reference_score(env_id: str) -> ReferenceScore | None:
     """Return the random and the reference score of an environment, if both are known."""
-    return reference_scores().get(env_id)
+    return reference_scores().get(env_id) or _of_game(env_id)
 
 
 def reference_scores() -> Mapping[str, ReferenceScore]:
-    """Return all known references by environment."""
+    """Return the references of environments other than games, whose random scores were measured."""
     found = {env_id: _of(env_id, random) for env_id, random in _RANDOM.items()}
-    games = {
-        f"ALE/{game}-v5": ReferenceScore(random, human, "human play")
-        for game, (random, human) in ATARI_SCORES.items()
-    }
-    return MappingProxyType({**found, **games})
+    return MappingProxyType(found)
+
+
+def _of_game(env_id: str) -> ReferenceScore | None:
+    game = env_id.removeprefix("ALE/").removesuffix("-v5")
+    scores = ATARI_SCORES.get(game)
+    if scores is None or env_id != f"ALE/{game}-v5":
+        return None
+    return ReferenceScore(*scores, "human play")
 
 
 def _of(env_id: str, random: float) -> ReferenceScore:

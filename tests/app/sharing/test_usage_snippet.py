@@ -30,12 +30,12 @@ CASES: dict[str, dict[str, Any]] = {
     "custom": {"env_id": "custom/published-v1"},
     "recurrent": {"algorithm": "RecurrentPPO", "hyperparameters": RECURRENT},
     "masked": {"algorithm": "MaskablePPO", "env_id": "Taxi-v4"},
-    "Atari": {"env_id": "ALE/Pong-v5", "wrappers": {"frame_stack": 4, "time_limit": 100}},
-    "classic Atari": {"env_id": "PongNoFrameskip-v4", "wrappers": {"time_limit": 100}},
+    "Atari": {"env_id": "ALE/Pong-v5", "wrappers": {"frame_stack": 4, "time_limit": 50}},
+    "classic Atari": {"env_id": "PongNoFrameskip-v4", "wrappers": {"time_limit": 50}},
     "Atari in color": {
         "env_id": "BreakoutNoFrameskip-v4",
         "env_kwargs": {"greyscale": False},
-        "wrappers": {"frame_stack": 2, "time_limit": 90},
+        "wrappers": {"frame_stack": 2, "time_limit": 50},
     },
     "fewer actions": {"env_id": "Acrobot-v1", "wrappers": {"left_out_actions": "no torque"}},
     "fewer actions, masked": {
