@@ -117,3 +117,17 @@ def test_a_replay_buffer_that_no_worker_can_hold_is_smaller_and_the_note_says_so
 
     assert preset.hyperparameters["buffer_size"] < 1_000_000
     assert "1,000,000" in preset.note
+
+
+def test_rl_zoo_presets_of_atari_games_name_the_protocol_of_their_scores() -> None:
+    pong = get_environment("ALE/Pong-v5")
+
+    dqn = get_preset(pong, get_algorithm("DQN"), PresetName.RL_ZOO)
+    a2c = get_preset(pong, get_algorithm("A2C"), PresetName.RL_ZOO)
+
+    assert dqn.hyperparameters["learning_rate"] == 1e-4
+    assert dqn.wrappers == {"frame_stack": 4}
+    assert dqn.published is not None
+    assert dqn.published.env_id == "PongNoFrameskip-v4"
+    assert "NoFrameskip-v4" in dqn.note
+    assert "RMSpropTFLike" in a2c.note
