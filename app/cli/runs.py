@@ -14,7 +14,7 @@ from storage.database import runs
 from storage.records import RunFilter, RunRecord, RunStatus
 
 _MAX_LIMIT = 10_000
-_TITLES = ("run", "status", "environment", "algorithm", "steps", "score", "created")
+_TITLES = ("run", "status", "environment", "algorithm", "steps", "score", "kind", "created")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -77,6 +77,7 @@ def _row(one: RunRecord) -> tuple[str, ...]:
         one.algorithm,
         f"{one.progress.timesteps:,}",
         number(one.score),
+        one.score_kind.label if one.score_kind else "-",
         one.created_at.astimezone().strftime("%Y-%m-%d %H:%M"),
     )
 

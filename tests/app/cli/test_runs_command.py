@@ -27,7 +27,7 @@ def two_runs(runs_dir: Path) -> tuple[str, str]:
         for env_id in ("CartPole-v1", "Acrobot-v1")
     ]
     runs.change_status(created[0].id, RunStatus.STOPPED)
-    runs.save_progress(created[0].id, Progress(timesteps=1_234, best=56.78), None)
+    runs.save_progress(created[0].id, Progress(timesteps=1_234, best=60.0), {"mean_reward": 56.78})
     database.close()
     return created[0].id, created[1].id
 
@@ -40,6 +40,7 @@ def test_runs_are_listed_newest_first(
     title, newest, oldest = capsys.readouterr().out.splitlines()
     assert code == 0
     assert title.split()[:4] == ["run", "status", "environment", "algorithm"]
+    assert "training mean" in oldest
     assert newest.split()[:6] == [two_runs[1], "created", "Acrobot-v1", "PPO", "0", "-"]
     assert oldest.split()[:6] == [two_runs[0], "stopped", "CartPole-v1", "PPO", "1,234", "56.8"]
 
@@ -53,7 +54,7 @@ def test_a_list_can_be_filtered_and_printed_as_json(
     (run,) = json.loads(capsys.readouterr().out)
     assert run["id"] == two_runs[0]
     assert run["status"] == "stopped"
-    assert run["best"] == 56.78
+    assert (run["best"], run["score"], run["score_kind"]) == (60.0, 56.78, "training_mean")
 
 
 def test_a_list_has_a_limit_and_may_be_empty(

@@ -30,7 +30,7 @@ class Parsed(HTMLParser):
 
 
 def report(**changes: Any) -> Report:
-    run = {"id": "a" * 32, "name": HOSTILE, "env_id": HOSTILE, "algorithm": HOSTILE}
+    run = {"id": "a" * 32, **dict.fromkeys(("name", "env_id", "environment", "algorithm"), HOSTILE)}
     evidence = Evidence(metric="mean_reward", window=(1_000, 20_000), numbers={HOSTILE: 1.5})
     texts = {"code": HOSTILE, "title": HOSTILE, "message": HOSTILE, "suggestion": LINK}
     values: dict[str, Any] = {
