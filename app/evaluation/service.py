@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -256,7 +257,7 @@ class Evaluations:
                 on_frame=feed.frames.publish,
                 on_episode=partial(self._progress, active, on_progress),
             )
-            async with show_live(feed.frames, player):
+            async with show_live(feed.frames, player) if command.renders else nullcontext():
                 found, recorded = await player.play(
                     policy.frame, episodes=request.episodes, seed=request.first_seed
                 )
@@ -339,7 +340,8 @@ class Evaluations:
 
 
 def _command(request: EvaluationRequest, config: RunConfig) -> commands.Evaluate:
-    renders = config.environment.renders
+    # Without a video it isn't shown live, either: then it takes a fraction of the time.
+    renders = config.environment.renders and request.record
     # A custom reward runs in the worker to show its terms, where it could change a score.
     is_score = SeedFamily.of(request.first_seed) is SeedFamily.FINAL
     return commands.Evaluate(
@@ -348,7 +350,7 @@ def _command(request: EvaluationRequest, config: RunConfig) -> commands.Evaluate
         disturbed=request.disturbances,
         reports_each=True,
         renders=renders,
-        records_video=renders and request.record,
+        records_video=renders,
         reward=None if is_score else config.reward,
         code=request.code,
     )

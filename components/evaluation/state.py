@@ -106,7 +106,8 @@ class EvaluationState:
     @property
     def _with_numbers(self) -> Evaluation | None:
         evaluation = self.under_way or self.displayed
-        if evaluation is None or evaluation.kind == "evolution":
+        if evaluation is None or evaluation.kind == "evolution" or not evaluation.record:
+            # Without a video it isn't shown live, so the numbers of the training stay.
             return None
         return None if evaluation.status is EvaluationStatus.QUEUED else evaluation
 

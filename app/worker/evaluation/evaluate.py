@@ -151,8 +151,7 @@ class Evaluator:
         results = EpisodeResults()
         one_by_one = wanted.count
         if self._can_play_at_once:
-            is_shown = self._job.records_video or self._control.watched
-            one_by_one = min(wanted.count, MAX_RECORDED) if is_shown else 0
+            one_by_one = min(wanted.count, MAX_RECORDED) if self._job.renders else 0
         recordings = self._recordings(wanted.count) if one_by_one else []
         for finished in play_episodes(self._player, one_by_one, wanted.seed, sinks=recordings):
             self._add(finished, results, wanted)

@@ -36,7 +36,7 @@ def test_an_evaluation_needs_no_body(server: LabServer, run: dict[str, Any]) -> 
     answer = server.api.post(f"/runs/{run['id']}/evaluations")
 
     assert answer.status_code == 202
-    assert answer.json()["episodes"] == 5
+    assert answer.json()["episodes"] == 20
 
 
 def test_a_checkpoint_may_be_given_by_its_file_name(server: LabServer, run: dict[str, Any]) -> None:

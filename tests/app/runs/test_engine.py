@@ -337,4 +337,4 @@ def test_endless_episodes_are_cut_in_evaluations_and_the_log_says_so(server: Lab
 
     assert evaluations()[0]["eval_length"] == 5_000
     (said,) = [text for text in server.messages(run["id"]) if " cut " in text]
-    assert "cut 10 of 10 episodes at 5,000 steps" in said
+    assert "cut 20 of 20 episodes at 5,000 steps" in said

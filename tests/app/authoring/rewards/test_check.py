@@ -265,5 +265,9 @@ async def test_every_template_passes(checks: Checks, env_id: str) -> None:
     for template in templates_for(ENVIRONMENTS[env_id]):
         report = await checks.report(env_id, template.code)
         assert report.hackable_by == [], template.name
+        if (env_id, template.name) == ("ALE/Breakout-v5", "Sparse"):
+            # No recorded game reaches its end, at which this reward is given.
+            assert report.rank_agreement is None
+            continue
         assert report.rank_agreement is not None
         assert report.rank_agreement > 0.2, template.name
