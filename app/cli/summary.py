@@ -5,6 +5,7 @@ from statistics import mean, stdev
 
 from app.cli.console import duration, number, table
 from app.run_config import seed_of
+from app.runs import scores_of_one_kind
 from storage.records import RunRecord
 
 _TITLES = ("run", "seed", "status", "steps", "time", "score", "kind")
@@ -36,10 +37,10 @@ def _row(run: RunRecord) -> tuple[str, ...]:
 
 
 def _total(runs: Sequence[RunRecord]) -> str:
-    scores = [run.score for run in runs if run.score is not None]
+    scores, kind = scores_of_one_kind(runs)
     steps = sum(run.progress.timesteps for run in runs)
     time = duration(sum(run.progress.elapsed_s for run in runs))
     spread = f" ± {number(stdev(scores))}" if len(scores) > 1 else ""
     average = f"{number(mean(scores))}{spread}" if scores else number(None)
     seeds = f"{len(scores)} of {len(runs)} seeds"
-    return f"Together: mean score {average} over {seeds}, {steps:,} steps, {time}."
+    return f"Together: mean score ({kind.label}) {average} over {seeds}, {steps:,} steps, {time}."

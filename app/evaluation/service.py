@@ -219,7 +219,9 @@ class Evaluations:
         work = partial(self._evaluate, request=request, on_progress=lambda _: None)
         try:
             await self.store.begin(begin_evaluation(run.id, request), work)
-        except (NotWrittenError, RunNotFoundError) as error:
+        except RunNotFoundError:
+            return
+        except NotWrittenError as error:
             text = f"The final evaluation could not be started: {error}"
             await self._runs.add_event(run.id, "evaluation_failed", text, level=EventLevel.WARNING)
 

@@ -1,4 +1,4 @@
-"""The seeds of evaluations: three disjoint families, none of which training uses.
+"""The seeds of evaluations: three disjoint families, which drawn training seeds avoid.
 
 A policy is selected by periodic evaluations; seeds on which it was selected overstate how good it
 is. So selection, tests and final evaluations each have a family of seeds of their own.

@@ -1,6 +1,5 @@
 """The complete, checked configuration of a run, made from a request."""
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
@@ -23,6 +22,7 @@ from app.protocol import FRAME_SKIP, Schedule, ScheduleMode, Wrappers, commands,
 from app.run_config.engine import EngineChoice, why_not_fast, why_this_engine
 from app.run_config.evaluation_options import EvaluationOptions
 from app.run_config.request import MAX_SEED, RunRequest
+from app.run_config.seeds import draw_seed
 from app.run_config.wrapper_options import read_wrappers
 
 _EVALUATIONS_PER_RUN = 20
@@ -125,7 +125,7 @@ class RunConfig(BaseModel):
             env_id=environment.id,
             algorithm=algorithm.id,
             total_timesteps=total,
-            seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
+            seed=draw_seed() if request.seed is None else request.seed,
             n_envs=request.n_envs or preset.n_envs or algorithm.default_n_envs,
             hyperparameters=hyperparameters,
             preset=request.preset,

@@ -26,7 +26,7 @@ _SCHEDULES = Parameter(
     choices=get_args(ScheduleMode),
     description="What another budget does to schedules.",
 )
-_OF_BUDGET = {parameter.name: parameter for parameter in (_BUDGET, _SCHEDULES)}
+_BUDGET_PARAMETERS = {parameter.name: parameter for parameter in (_BUDGET, _SCHEDULES)}
 
 
 def read_change(algorithm: AlgorithmSpec, values: Mapping[str, Any]) -> messages.Change:
@@ -39,8 +39,8 @@ def read_change(algorithm: AlgorithmSpec, values: Mapping[str, Any]) -> messages
     known = {parameter.name: parameter for parameter in algorithm.hyperparameters}
     checked: dict[str, Any] = {}
     for name, value in values.items():
-        if name in _OF_BUDGET:
-            checked[name] = _OF_BUDGET[name].check(value, field=name)
+        if name in _BUDGET_PARAMETERS:
+            checked[name] = _BUDGET_PARAMETERS[name].check(value, field=name)
             continue
         if name not in LIVE_HYPERPARAMETERS or name not in known:
             raise InputError(f"{algorithm.id} has no {name} to change.", field=name)

@@ -16,6 +16,7 @@ from storage.records import RunSetKind, RunSetRecord
 
 MAX_SEEDS = 50
 _CANDIDATES = 4 * MAX_SEEDS
+_BITS = 128
 
 
 def each_run(
@@ -53,6 +54,11 @@ def one_request_per_seed(request: RunRequest) -> Iterator[RunRequest]:
         yield request.model_copy(update={"seeds": None, "seed": seed, "name": name})
 
 
+def draw_seed() -> int:
+    """Return a random seed whose environments play no episode of an evaluation."""
+    return spread_seeds(secrets.randbits(_BITS), 1)[0]
+
+
 def spread_seeds(seed: int, count: int) -> list[int]:
     """Return seeds that share no environment with each other or with evaluations.
 
@@ -87,7 +93,7 @@ def _seeds(request: RunRequest) -> list[int]:
         case bool():
             pass
         case int() as count if 1 <= count <= MAX_SEEDS:
-            first = secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed
+            first = draw_seed() if request.seed is None else request.seed
             return [first] if count == 1 else spread_seeds(first, count)
         case list() as given if _are_seeds(given):
             if request.seed is not None:

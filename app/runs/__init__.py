@@ -9,6 +9,7 @@ from app.runs.groups import (
     group_statistics,
     has_ended_solved,
     iqm_with_interval,
+    scores_of_one_kind,
 )
 from app.runs.policies import check_code, check_has_policy, load_policy
 from app.runs.service import RunService
@@ -38,4 +39,5 @@ __all__ = [
     "load_policy",
     "make_branch",
     "read_policy",
+    "scores_of_one_kind",
 ]

@@ -96,7 +96,7 @@ def has_ended_solved(run: RunRecord) -> bool:
 
 def group_statistics(members: Sequence[RunRecord]) -> GroupStatistics | None:
     """Return statistics over the scores of the runs, None before there are any."""
-    found, kind = _scores_of_one_kind(members)
+    found, kind = scores_of_one_kind(members)
     if not found:
         return None
     scores = np.array(found, dtype=np.float64)
@@ -125,7 +125,8 @@ def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, tuple[float, fl
     return float(interquartile_mean(found)), iqm_interval(found)
 
 
-def _scores_of_one_kind(members: Sequence[RunRecord]) -> tuple[list[float], ScoreKind]:
+def scores_of_one_kind(members: Sequence[RunRecord]) -> tuple[list[float], ScoreKind]:
+    """Return the scores of runs, all obtained in the same way: else their training means."""
     kinds = {run.score_kind for run in members if run.score_kind is not None}
     if len(kinds) == 1:
         return [run.score for run in members if run.score is not None], kinds.pop()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 
 from app.core import StorageThread, Tasks, until_written
@@ -19,7 +20,7 @@ from app.runs.state import (
     StopRequest,
     endings,
 )
-from storage import NotWrittenError, WrongStateError
+from storage import NotWrittenError, RunNotFoundError, WrongStateError
 from storage.database import runs
 from storage.files import CheckpointFile, LabFolder
 from storage.records import EventLevel, RunRecord, RunStatus
@@ -165,7 +166,9 @@ class TrainingQueue:
             # Not earlier: until its end is stored the run must not be started again.
             self._supervisors.pop(run_id, None)
             await self.fill()
-        self._journal.run_ended.emit(await self._storage(runs.get_run, run_id))
+        with suppress(RunNotFoundError):
+            # It may have been deleted meanwhile.
+            self._journal.run_ended.emit(await self._storage(runs.get_run, run_id))
 
     async def _end(self, run_id: str, ending: Ending) -> None:
         what = f"The end of run {run_id}"

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.catalog.algorithms.catalogue import get_algorithm
 from app.catalog.environments.catalogue import get_environment
@@ -28,14 +27,9 @@ from app.run_config.config import RunConfig
 from app.run_config.request import RunRequest
 from benchmarks.lab import one_thread_each
 
-if TYPE_CHECKING:
-    from app.worker.evaluation.player import Player
-
 EPISODES = 100
 FINAL_SEEDS = SeedFamily.FINAL.first_seed
 """The first seed of the evaluation."""
-_MAX_LENGTH = 20_000
-"""An episode that is longer never ends: some environments have no time limit."""
 PAGE = Path(__file__).parents[2] / "docs" / "presets.md"
 _TABLE = """| environment | algorithm | preset | steps | score of each seed | mean | RL Zoo | time |
 |---|---|---|---|---|---|---|---|
@@ -72,6 +66,7 @@ def measure(key: str, seed: int) -> dict[str, float]:
     from stable_baselines3.common.vec_env import VecNormalize
 
     from app.worker.envs.vectorized.pipeline import make_evaluation_envs, make_training_envs
+    from app.worker.evaluation.evaluate import play_episodes
     from app.worker.evaluation.player import Player, Policy
     from app.worker.models.models import build_model, load_weights, save_weights
 
@@ -88,7 +83,7 @@ def measure(key: str, seed: int) -> dict[str, float]:
     assert not isinstance(evaluation_envs, VecNormalize) or not evaluation_envs.training
     load_weights(model, evaluation_envs, save_weights(model, envs))
     player = Player(evaluation_envs, {AGENT: Policy(model, deterministic=True)})
-    returns = _play(player)
+    returns = [one.return_ for one in play_episodes(player, EPISODES, FINAL_SEEDS)]
     return {
         "seed": seed,
         "score": round(sum(returns) / EPISODES, 2),
@@ -112,19 +107,6 @@ def _request(key: str, seed: int) -> RunRequest:
         hyperparameters=dict(preset.hyperparameters),
         wrappers=dict(preset.wrappers),
     )
-
-
-def _play(player: "Player") -> list[float]:
-    """Return the returns of the episodes."""
-    player.seed(FINAL_SEEDS)
-    returns = []
-    for episode in range(EPISODES):
-        for step in player.play_episode(episode + 1, seed=FINAL_SEEDS + episode):
-            if step.number > _MAX_LENGTH:
-                raise RuntimeError(f"Episode {episode + 1} does not end. Withdraw the preset.")
-            if step.is_over:
-                returns.append(step.return_)
-    return returns
 
 
 def _presets(env_id: str, algorithm: str) -> dict[PresetName, Preset]:

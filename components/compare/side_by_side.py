@@ -6,7 +6,7 @@ from nicegui import ui
 
 from app.access import Access
 from app.accounts import AccessError
-from app.analysis.comparison import Entry, final_reward
+from app.analysis.comparison import Entry
 from app.evaluation import Evaluation, EvaluationRequest, Evaluations
 from app.runs import RunService
 from components.base import EmptyState, Refusal, compact_button, format_number
@@ -128,8 +128,8 @@ class SideBySide:
 
 def _median_run(runs: Sequence[RunRecord]) -> RunRecord:
     """Return the run with the median score: neither the luckiest nor the unluckiest seed."""
-    measured = [run for run in runs if final_reward(run) is not None]
-    ordered = sorted(measured, key=lambda run: final_reward(run) or 0.0) or list(runs)
+    measured = [run for run in runs if run.score is not None]
+    ordered = sorted(measured, key=lambda run: run.score or 0.0) or list(runs)
     return ordered[len(ordered) // 2]
 
 

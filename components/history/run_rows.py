@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.run_config import environment_label
-from app.runs import group_name, iqm_with_interval
+from app.runs import group_name, iqm_with_interval, scores_of_one_kind
 from components.base import (
     format_number,
     format_seconds,
@@ -73,7 +73,7 @@ def run_row(run: RunRecord, user_fields: UserFields) -> Row:
 
 def _group_row(entry: Sequence[RunRecord], user_fields: UserFields) -> Row:
     name = group_name(entry)
-    scores = tuple(run.score for run in entry if run.score is not None)
+    scores, kind = scores_of_one_kind(entry)
     statuses = Counter(run.status for run in entry)
     status = next(status for status in _BY_PRIORITY if status in statuses)
     count = statuses[status]
@@ -96,8 +96,8 @@ def _group_row(entry: Sequence[RunRecord], user_fields: UserFields) -> Row:
         "parent": "",
         "active": any(run.status.is_active for run in entry),
         "members": [_seed_row(run, user_fields, name, shared) for run in entry],
-        **_group_score(scores),
-        "kind": _common_kind(entry),
+        **_group_score(tuple(scores)),
+        "kind": kind.label if scores else "",
     }
 
 
@@ -113,12 +113,6 @@ def _group_score(scores: tuple[float, ...]) -> Row:
     iqm, interval = iqm_with_interval(scores)
     band = " to ".join(format_number(edge, 1) for edge in interval or ())
     return {"score": format_number(iqm, 1), "band": band}
-
-
-def _common_kind(entry: Sequence[RunRecord]) -> str:
-    """Return how the scores of a group were obtained."""
-    kinds = {run.score_kind.label for run in entry if run.score_kind is not None}
-    return kinds.pop() if len(kinds) == 1 else "different kinds" if kinds else ""
 
 
 def _steps(run: RunRecord) -> str:

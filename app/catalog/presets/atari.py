@@ -81,7 +81,7 @@ ATARI_ZOO: Mapping[str, Preset] = {
             "net_arch": [],
         },
         wrappers=_STACKED,
-        note=f"{_NOTE} Its RMSprop is TensorFlow's variant, the one here torch's.",
+        note=f"{_NOTE} Its RMSpropTFLike is torch's RMSprop here.",
     ),
 }
 """By algorithm, for every game."""

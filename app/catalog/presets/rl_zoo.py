@@ -30,22 +30,11 @@ RL_ZOO: Mapping[str, Mapping[str, Preset]] = {
 }
 """The Zoo's values by algorithm and environment; what they omit has SB3's default."""
 
-_PROTOCOL = (
-    "RL Zoo trains and evaluates under the protocol NoFrameskip-v4, an option of the environment."
-)
-_ONLY_IN_THE_ZOO = {
-    "QRDQN": " Its replay buffer of 1,000,000 steps has 100,000 here.",
-    "A2C": " Its RMSpropTFLike is torch's RMSprop here.",
-}
-"""Values for Atari that the lab doesn't have."""
-
 
 def zoo_preset(environment: EnvSpec, algorithm: AlgorithmSpec) -> Preset | None:
     """Return what RL Zoo sets for an environment and an algorithm, if it has them."""
     of_games = ATARI_ZOO.get(algorithm.id) if environment.family == "atari" else None
     found = RL_ZOO.get(algorithm.id, {}).get(environment.id, of_games)
-    if found is None:
-        return None
-    if of_games is not None:
-        found = replace(found, note=f"{_PROTOCOL}{_ONLY_IN_THE_ZOO.get(algorithm.id, '')}")
-    return replace(found, published=published(environment.id, algorithm.id))
+    return (
+        None if found is None else replace(found, published=published(environment.id, algorithm.id))
+    )

@@ -10,7 +10,7 @@ from app.catalog.presets.spec import Preset
 _SCALED = {"normalize_observation": True, "normalize_reward": True}
 _SCALED_OBSERVATION = {"normalize_observation": True}
 _GELU = "The Zoo's GELU activation is ReLU here."
-_WHOLE_FRAMES = "The Zoo scales frames to 64 x 64 grey levels, the lab keeps 96 x 96 in colour."
+_WHOLE_FRAMES = "The Zoo scales frames to 64 x 64 grey levels, the lab keeps 96 x 96 in color."
 _NO_MISSION = "The Zoo adds the mission's text to observations, the lab leaves it out."
 
 _MUJOCO_NETWORK: dict[str, Any] = {

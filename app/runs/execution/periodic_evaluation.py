@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from app.core import Tasks
 from app.protocol import UserCodeError, commands, confirmation_seed, messages, selection_seed
 from app.run_config import RunConfig
-from app.runs.execution.solved_judge import CONFIRMATION_EPISODES, SolvedJudge
+from app.runs.execution.solved_detector import CONFIRMATION_EPISODES, SolvedDetector
 from app.runs.state import RunLog
 from app.workers import EpisodePlayer, JobError, PackedPolicy, Worker, WorkerPool
 
@@ -63,8 +63,12 @@ class PeriodicEvaluation:
         *,
         trainer: Worker,
         on_solved: Callable[[int], None],
+        is_solved: bool = False,
     ) -> None:
-        """`on_solved` gets the step of the policy that was confirmed to solve the environment."""
+        """`on_solved` gets the step of the policy that was confirmed to solve the environment.
+
+        A run that `is_solved` already, and was extended or resumed, isn't judged again.
+        """
         self._on_solved = on_solved
         self._config = config
         self._pool = pool
@@ -77,7 +81,7 @@ class PeriodicEvaluation:
         self._newest: PackedPolicy | None = None
         self._has_policy = asyncio.Event()
         self._is_started = False
-        self._judge = SolvedJudge(config.environment.solved_threshold)
+        self._detector = SolvedDetector(None if is_solved else config.environment.solved_threshold)
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
@@ -132,8 +136,8 @@ class PeriodicEvaluation:
         found, _ = await player.play(policy.frame, episodes=episodes, seed=seed)
         self._results.add(found)
         await self._report_cut(found)
-        # Before the trainer hears of the result: then it may be the last one, and the run ends.
-        is_proposed = self._judge.proposes(found.mean_return)
+        # Before the result is sent: after it the run may end.
+        is_proposed = self._detector.proposes(found.mean_return)
         if is_proposed:
             self._is_idle.clear()
         result = commands.EvaluationResult(timesteps=step, mean_return=found.mean_return)
@@ -147,12 +151,14 @@ class PeriodicEvaluation:
         step = policy.header.timesteps
         seed = confirmation_seed(step, CONFIRMATION_EPISODES)
         found, _ = await player.play(policy.frame, episodes=CONFIRMATION_EPISODES, seed=seed)
-        mean, threshold = found.mean_return, self._judge.threshold
+        mean, threshold = found.mean_return, self._detector.threshold
         assert threshold is not None
-        is_solved = self._judge.confirm(mean)
+        is_solved = self._detector.confirm(mean)
         if is_solved:
             self._on_solved(step)
-        await self._run_log.judged(step, mean, threshold, is_solved=is_solved)
+        await self._run_log.confirmation_ended(
+            step, mean, threshold, episodes=CONFIRMATION_EPISODES, is_solved=is_solved
+        )
         if is_solved and self._config.stop_when_solved:
             self._trainer.send(messages.encode(commands.Solved()))
 

@@ -217,6 +217,7 @@ class Supervisor:
             self._results,
             trainer=worker,
             on_solved=self._recorder.note_solved,
+            is_solved=self._feed.run.progress.solved_at is not None,
         )
         if self._stop_request is not None:
             worker.stop()
@@ -265,7 +266,7 @@ class Supervisor:
             await self._evaluation.settle()
         progress = self._feed.run.progress
         if reason == "solved" and progress.solved_at is None:
-            raise ProtocolError("Finished as solved, which it is not")
+            raise ProtocolError("it ended as solved, which no evaluation confirmed")
         step = self._deliveries.resumable_step
         return endings.finished(reason, self._stop_request, progress, step)
 

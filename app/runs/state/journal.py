@@ -240,11 +240,18 @@ class RunLog:
         message = note.message[: messages.MAX_TEXT]
         await self._journal.add_event(self._run_id, note.event_type[:50], message, level=level)
 
-    async def judged(
-        self, timesteps: int, mean_return: float, threshold: float, *, is_solved: bool
+    async def confirmation_ended(
+        self,
+        timesteps: int,
+        mean_return: float,
+        threshold: float,
+        *,
+        episodes: int,
+        is_solved: bool,
     ) -> None:
         """Enough evaluations in a row reached the threshold, and other episodes were played."""
-        numbers = f"mean return {mean_return:,.1f} over 100 other episodes, threshold {threshold:g}"
+        mean = f"mean return {mean_return:,.1f} over {episodes} other episodes"
+        numbers = f"{mean}, threshold {threshold:g}"
         if is_solved:
             event_type, message = "solved", f"Solved at step {timesteps:,}: {numbers}."
         else:
@@ -266,8 +273,9 @@ def store_change(
     with transaction():
         config = config_of(runs.get_run(run_id))
         total = values.get("total_timesteps")
-        sentence = total and describe_extension(
-            config, total, values.get("schedules"), at=timesteps
+        schedules = values.get("schedules")
+        sentence = (
+            None if total is None else describe_extension(config, total, schedules, at=timesteps)
         )
         change = {"timesteps": timesteps, **msgspec.to_builtins(values)}
         run = runs.merge_config(run_id, settings_after(config, values), change=change)

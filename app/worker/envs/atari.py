@@ -36,7 +36,7 @@ def make_atari(
     from stable_baselines3.common import atari_wrappers as sb3
 
     options = dict(env_kwargs)
-    is_gray = options.pop("greyscale", True)
+    is_grey = options.pop("greyscale", True)
     protocol = _protocol(spec, options.pop("protocol", None))
     is_classic = protocol == NO_FRAMESKIP
     sticky = options.pop("repeat_action_probability", None)
@@ -53,7 +53,7 @@ def make_atari(
             env = sb3.EpisodicLifeEnv(env)
         if "FIRE" in env.unwrapped.get_action_meanings():  # type: ignore[attr-defined]  # ALE's
             env = sb3.FireResetEnv(env)
-    env = sb3.WarpFrame(env, width=_SIDE, height=_SIDE) if is_gray else _SmallColorFrame(env)
+    env = sb3.WarpFrame(env, width=_SIDE, height=_SIDE) if is_grey else _SmallColorFrame(env)
     return GameReward(env, is_clipped=not original)
 
 
@@ -120,7 +120,7 @@ class WholeGames(gym.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin a game, or go on after a lost life."""
+        """Begin a game, or continue after a lost life."""
         if self._is_over or seed is not None:
             self._steps, self._rewards.game_return, self._is_over = 0, 0.0, False
             if self._lives is not None:
@@ -164,7 +164,7 @@ class WholeGames(gym.Wrapper[Any, Any, Any, Any]):
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a snapshot of an equally made game."""
+        """Continue from a snapshot of an equally made game."""
         # Gymnasium refuses steps before the first reset.
         self.env.reset(seed=0)
         emulator: Any = self.unwrapped

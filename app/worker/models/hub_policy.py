@@ -79,13 +79,13 @@ def _examined(content: bytes, data: Mapping[str, Any]) -> messages.Examined:
         raise _RefusedError("The lab does not support the activation function of this model.")
     net_arch = options.get("net_arch")
     implementation = _IMPORTABLE[algorithm]
-    hyperparameters, untold = read_hyperparameters(content, data, implementation)
+    hyperparameters, not_told = read_hyperparameters(content, data, implementation)
     return messages.Examined(
         algorithm=algorithm,
         net_arch=_default_layers(implementation, data) if net_arch is None else _layers(net_arch),
         activation_fn=_ACTIVATIONS[activation or implementation.activation],
         hyperparameters=hyperparameters,
-        unknown=untold,
+        unknown=not_told,
         n_envs=_count(data.get("n_envs")),
         seed=_count(data.get("seed")),
         timesteps=_count(data.get("num_timesteps")) or 0,

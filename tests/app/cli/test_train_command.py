@@ -55,7 +55,9 @@ def test_training_ends_with_a_summary_of_each_seed_and_of_all_together(trained: 
     seven, three = trained.run_ids
     assert re.search(rf"^{seven} +7  completed  2,0\d\d  ", trained.output, re.M)
     assert re.search(rf"^{three} +3  completed  2,0\d\d  ", trained.output, re.M)
-    assert re.search(r"Together: mean score [\d.]+ ± [\d.]+ over 2 of 2 seeds", trained.output)
+    assert re.search(
+        r"Together: mean score \(training mean\) [\d.]+ ± [\d.]+ over 2 of 2 seeds", trained.output
+    )
 
 
 def test_training_shows_its_progress_in_plain_lines_without_a_terminal(

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from app.runs.execution.solved_judge import CONFIRMATION_EPISODES, IN_A_ROW, SolvedJudge
+from app.runs.execution.solved_detector import CONFIRMATION_EPISODES, IN_A_ROW, SolvedDetector
 
 _THRESHOLD = 200.0
 _EVALUATIONS, _EPISODES = 20, 20
 _RUNS = 2_000
 
 
-def judge_run(draw: np.random.Generator, mean: float) -> bool:
+def detect(draw: np.random.Generator, mean: float) -> bool:
     """Return whether a run is called solved whose policies all have the same true mean."""
-    judge = SolvedJudge(_THRESHOLD)
+    detector = SolvedDetector(_THRESHOLD)
     for _ in range(_EVALUATIONS):
-        if judge.proposes(returns(draw, mean, _EPISODES).mean()):
-            judge.confirm(returns(draw, mean, CONFIRMATION_EPISODES).mean())
-    return judge.is_solved
+        if detector.proposes(returns(draw, mean, _EPISODES).mean()):
+            detector.confirm(returns(draw, mean, CONFIRMATION_EPISODES).mean())
+    return detector.is_solved
 
 
 def returns(draw: np.random.Generator, mean: float, count: int) -> np.ndarray:
@@ -29,37 +29,37 @@ def returns(draw: np.random.Generator, mean: float, count: int) -> np.ndarray:
 def test_a_policy_below_the_threshold_is_rarely_called_solved() -> None:
     draw = np.random.default_rng(1)
 
-    assert sum(judge_run(draw, 185.0) for _ in range(_RUNS)) / _RUNS < 0.05
+    assert sum(detect(draw, 185.0) for _ in range(_RUNS)) / _RUNS < 0.05
 
 
 def test_a_policy_clearly_above_the_threshold_is_called_solved() -> None:
     draw = np.random.default_rng(2)
 
-    assert sum(judge_run(draw, 250.0) for _ in range(_RUNS)) / _RUNS > 0.99
+    assert sum(detect(draw, 250.0) for _ in range(_RUNS)) / _RUNS > 0.99
 
 
 def test_the_evaluations_must_be_consecutive() -> None:
-    judge = SolvedJudge(_THRESHOLD)
+    detector = SolvedDetector(_THRESHOLD)
 
-    proposals = [judge.proposes(score) for score in (210, 210, 190, 210, 210, 210)]
+    proposals = [detector.proposes(score) for score in (210, 210, 190, 210, 210, 210)]
 
     assert proposals == [False] * 5 + [True]
 
 
 def test_after_a_failed_confirmation_twice_as_many_evaluations_are_needed() -> None:
-    judge = SolvedJudge(_THRESHOLD)
-    assert [judge.proposes(210) for _ in range(IN_A_ROW)][-1]
-    assert not judge.confirm(199.9)
+    detector = SolvedDetector(_THRESHOLD)
+    assert [detector.proposes(210) for _ in range(IN_A_ROW)][-1]
+    assert not detector.confirm(199.9)
 
-    again = [judge.proposes(210) for _ in range(2 * IN_A_ROW)]
+    again = [detector.proposes(210) for _ in range(2 * IN_A_ROW)]
 
     assert again == [False] * (2 * IN_A_ROW - 1) + [True]
-    assert judge.confirm(200.0)
-    assert not judge.proposes(500)
+    assert detector.confirm(200.0)
+    assert not detector.proposes(500)
 
 
 @pytest.mark.parametrize("score", [0.0, 1e9])
 def test_nothing_is_solved_without_a_threshold(score: float) -> None:
-    judge = SolvedJudge(None)
+    detector = SolvedDetector(None)
 
-    assert not any(judge.proposes(score) for _ in range(10))
+    assert not any(detector.proposes(score) for _ in range(10))

@@ -6,7 +6,7 @@ CONFIRMATION_EPISODES = 100
 """Number of episodes, on seeds of another family, whose mean must reach it, too."""
 
 
-class SolvedJudge:
+class SolvedDetector:
     """Proposes that a run is solved when enough evaluations in a row reach the threshold.
 
     Each evaluation is of other weights on other seeds. A run near the threshold proposes it again
