@@ -62,7 +62,7 @@ def group_curve(
     lasts = [float(steps[-1]) if len(steps) else 0.0 for steps, _ in series]
     ends = lasts if ends is None else ends
     first = max(float(steps[0]) for steps in measured)
-    last = max(*lasts, *(end for end in ends if end != inf))
+    last = max([*lasts, *(end for end in ends if end != inf)])
     grid = np.unique(np.linspace(first, last, _GRID).astype(int)).astype(float)
     found = band(series, grid, ends=ends)
     return [

@@ -23,6 +23,7 @@ from app.analysis.comparison.numbers import Numbers, numbers
 from app.analysis.comparison.scoring import Scored, score_runs
 from app.analysis.comparison.tasks import task_differences
 from app.evaluation import Evaluation, Evaluations, EvaluationStatus
+from app.protocol import SeedFamily
 from app.runs import RunService, ends_of, has_ended_solved
 from app.statistics import MIN_SAMPLES
 from storage import GroupNotFoundError, RunNotFoundError
@@ -200,9 +201,13 @@ def _is_of_final_policy(one: Evaluation, run: RunRecord) -> bool:
     """Whether it tells how good a run's final policy is: with default settings, and not once."""
     is_complete = one.kind == "evaluation" and one.status is EvaluationStatus.COMPLETED
     is_plain = one.deterministic and not one.disturbances and one.code is None
+    # The best policy was chosen for its luck, even if it is the last one.
+    is_last = one.checkpoint in (None, one.timesteps)
     return (
         is_complete
         and is_plain
+        and is_last
+        and one.seed_family is not SeedFamily.SELECTION
         and one.timesteps == run.progress.timesteps
         and one.episodes >= MIN_SAMPLES
     )

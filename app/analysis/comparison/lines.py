@@ -83,7 +83,7 @@ def _grid(
     start, end = window
     first = max(float(xs[0]) for xs, *_ in series)
     lasts = [float(xs[-1]) for xs, *_ in series]
-    last = max(*lasts, *(one for *_, one in series if one != inf))
+    last = max([*lasts, *(one for *_, one in series if one != inf)])
     first = first if start is None else max(first, start)
     last = last if end is None else min(last, end)
     return np.linspace(first, max(first, last), _GRID if last > first else 1)

@@ -130,6 +130,14 @@ def test_runs_that_stopped_as_solved_keep_their_value_in_the_curve_of_their_grou
     assert last.iqm == pytest.approx((20 + 480 + 480) / 3, abs=0.001)
 
 
+def test_a_single_measured_run_that_ended_as_solved_has_a_curve() -> None:
+    solved = member(20_000, solved_at=20_000)
+
+    curve = group_curve([history((500, 9.0), (20_000, 480.0))], ends_of([solved]))
+
+    assert (curve[-1].timesteps, curve[-1].iqm) == (20_000, 480.0)
+
+
 def test_a_run_that_was_stopped_or_used_its_budget_has_not_ended_as_solved() -> None:
     assert has_ended_solved(member(20_000, solved_at=20_000))
     assert not has_ended_solved(member(20_000))

@@ -131,6 +131,21 @@ def test_only_evaluations_of_the_final_policy_are_results(server: LabServer) -> 
     assert final["evaluation"] == {"value": 42.0, "ci95": [40.0, 44.0], "of": 3}
 
 
+def test_evaluations_of_a_chosen_policy_or_on_the_seeds_that_chose_it_are_no_results(
+    server: LabServer,
+) -> None:
+    """The best policy may be the last, and an evaluation may repeat the episodes that chose it."""
+    runs = [train(server, climb(50), name=name) for name in ("best", "selection", "last")]
+    _store_evaluation(server, runs[0], timesteps=2_000, checkpoint="best")
+    _store_evaluation(server, runs[1], timesteps=2_000, seeds=(1_000_000, 1_000_001, 1_000_002))
+    _store_evaluation(server, runs[2], timesteps=2_000, checkpoint=2_000, seeds=(2_000_000,))
+
+    best, selection, last = compare(server, *runs)["numbers"]
+
+    assert (best["evaluation"], selection["evaluation"]) == (None, None)
+    assert last["evaluation"]["value"] == 42.0
+
+
 def _store_evaluation(server: LabServer, run_id: str, **values: Any) -> None:
     evaluation = Evaluation(
         id=uuid4().hex,

@@ -52,6 +52,15 @@ def test_a_seed_that_ended_as_solved_counts_to_the_end_also_in_a_part_of_the_cha
     assert (part.points[0][0], part.seeds[0]) == (70_000, 3)
 
 
+def test_a_single_measured_seed_that_ended_as_solved_has_a_line() -> None:
+    found = line(
+        GroupCurve(inside=curve((500, 9), (20_000, 480)), before=None, end=inf),
+        GroupCurve(inside=None, before=None, end=100_000),
+    )
+
+    assert (found.points[0][-1], found.points[1][-1]) == (20_000, 480)
+
+
 def test_two_seeds_have_no_band() -> None:
     found = line(
         *(GroupCurve(inside=curve((1, y), (2, y + 1)), before=None, end=2) for y in (1, 5))
