@@ -44,7 +44,7 @@ class GroupStatistics:
     best: float
     worst: float
     score_kind: ScoreKind
-    """The kind of the runs' scores; training means if they are of different kinds."""
+    """The kind of the scores: the best that all measured runs have."""
 
 
 def group_curve(
@@ -126,12 +126,11 @@ def iqm_with_interval(scores: tuple[float, ...]) -> tuple[float, tuple[float, fl
 
 
 def scores_of_one_kind(members: Sequence[RunRecord]) -> tuple[list[float], ScoreKind]:
-    """Return the scores of runs, all obtained in the same way: else their training means."""
-    kinds = {run.score_kind for run in members if run.score_kind is not None}
-    if len(kinds) == 1:
-        return [run.score for run in members if run.score is not None], kinds.pop()
-    means = ((run.latest or {}).get("mean_reward") for run in members)
-    return [float(mean) for mean in means if mean is not None], ScoreKind.TRAINING_MEAN
+    """Return the scores of runs, all of the best kind that every measured run has."""
+    found = [run.scores for run in members if run.scores]
+    shared = [kind for kind in ScoreKind if all(kind in scores for scores in found)]
+    kind = shared[0] if found and shared else ScoreKind.TRAINING_MEAN
+    return [scores[kind] for scores in found if kind in scores], kind
 
 
 def _rounded(value: float) -> float | None:

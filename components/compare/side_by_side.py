@@ -8,7 +8,7 @@ from app.access import Access
 from app.accounts import AccessError
 from app.analysis.comparison import Entry
 from app.evaluation import Evaluation, EvaluationRequest, Evaluations
-from app.runs import RunService
+from app.runs import RunService, scores_of_one_kind
 from components.base import EmptyState, Refusal, compact_button, format_number
 from components.evaluation import video_url
 from storage import LabError, RunNotFoundError
@@ -128,8 +128,9 @@ class SideBySide:
 
 def _median_run(runs: Sequence[RunRecord]) -> RunRecord:
     """Return the run with the median score: neither the luckiest nor the unluckiest seed."""
-    measured = [run for run in runs if run.score is not None]
-    ordered = sorted(measured, key=lambda run: run.score or 0.0) or list(runs)
+    _, kind = scores_of_one_kind(runs)
+    measured = [run for run in runs if kind in run.scores]
+    ordered = sorted(measured, key=lambda run: run.scores[kind]) or list(runs)
     return ordered[len(ordered) // 2]
 
 

@@ -31,7 +31,9 @@ def history_page(
 ) -> HistoryPage:
     """Return a page of the runs that match `wanted`; a number too high gives the last page.
 
-    A group is sorted by its newest, typical or alphabetically first run.
+    A group is sorted by its newest, typical or alphabetically first run. Its place by score is
+    that of its runs' own scores, also where these are of different kinds; its row then shows the
+    best kind that all of them have.
     """
     found = _keys(wanted, sort, number, per_page)
     if not found and number > 1:

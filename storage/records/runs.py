@@ -127,23 +127,29 @@ class Progress:
     """The step of the policy that it evaluated."""
 
 
-def score_of(
-    progress: Progress, latest: JsonObject | None
-) -> tuple[float, ScoreKind] | tuple[None, None]:
-    """Return the score of a run with this progress, and of which kind it is.
+def scores_by_kind(progress: Progress, latest: JsonObject | None) -> dict[ScoreKind, float]:
+    """Return the scores that a run with this progress has, the best kind first.
 
-    Never the highest of several measurements: their maximum rises with their number.
+    The highest of several evaluations is none where the last one is known: a maximum over noisy
+    measurements rises with their number.
     """
     is_final = progress.final_evaluation_at == progress.timesteps
+    is_old = progress.last_evaluation is None
     found = {
         ScoreKind.FINAL_EVALUATION: progress.final_evaluation if is_final else None,
         ScoreKind.LAST_EVALUATION: progress.last_evaluation,
-        ScoreKind.BEST_EVALUATION: progress.best_evaluation,
+        ScoreKind.BEST_EVALUATION: progress.best_evaluation if is_old else None,
         ScoreKind.TRAINING_MEAN: (latest or {}).get("mean_reward"),
     }
-    for kind, value in found.items():
-        if value is not None:
-            return value, kind
+    return {kind: value for kind, value in found.items() if value is not None}
+
+
+def score_of(
+    progress: Progress, latest: JsonObject | None
+) -> tuple[float, ScoreKind] | tuple[None, None]:
+    """Return the score of a run with this progress, and of which kind it is."""
+    for kind, value in scores_by_kind(progress, latest).items():
+        return value, kind
     return None, None
 
 
@@ -196,6 +202,11 @@ class RunRecord:
     def score_kind(self) -> ScoreKind | None:
         """How its score was obtained; None if it has none."""
         return score_of(self.progress, self.latest)[1]
+
+    @property
+    def scores(self) -> dict[ScoreKind, float]:
+        """Its scores of every kind that it has, the best kind first."""
+        return scores_by_kind(self.progress, self.latest)
 
     @property
     def total_timesteps(self) -> int:

@@ -7,7 +7,14 @@ import pytest
 from app.core.errors import InputError
 from app.run_config.request import MAX_SEED, RunRequest
 from app.run_config.seeds import nearest_seeds, one_request_per_seed, spread_seeds
-from app.runs.groups import ends_of, group_curve, group_name, group_statistics, has_ended_solved
+from app.runs.groups import (
+    ends_of,
+    group_curve,
+    group_name,
+    group_statistics,
+    has_ended_solved,
+    scores_of_one_kind,
+)
 from storage.records.runs import Progress, RunRecord, RunStatus, ScoreKind
 
 
@@ -174,6 +181,33 @@ def test_statistics_are_of_evaluations_if_all_runs_have_them_and_of_one_kind_oth
     assert (of_all.mean, of_all.score_kind) == (95.0, ScoreKind.LAST_EVALUATION)
     assert mixed is not None
     assert (mixed.mean, mixed.score_kind) == (20.0, ScoreKind.TRAINING_MEAN)
+
+
+def test_a_group_has_the_best_score_that_all_its_measured_runs_have() -> None:
+    """A run with a final evaluation has periodic ones, too."""
+    last = scored(20.0, evaluation=80.0)
+    final = scored(10.0, evaluation=90.0)
+    progress = replace(final.progress, final_evaluation=95.0, final_evaluation_at=100)
+    final = replace(final, progress=progress)
+
+    assert scores_of_one_kind([final, final]) == ([95.0, 95.0], ScoreKind.FINAL_EVALUATION)
+    assert scores_of_one_kind([final, last]) == ([90.0, 80.0], ScoreKind.LAST_EVALUATION)
+    assert scores_of_one_kind([final, scored(None)]) == ([95.0], ScoreKind.FINAL_EVALUATION)
+    assert scores_of_one_kind([final, last, scored(30.0)]) == (
+        [10.0, 20.0, 30.0],
+        ScoreKind.TRAINING_MEAN,
+    )
+    assert scores_of_one_kind([]) == ([], ScoreKind.TRAINING_MEAN)
+
+
+def test_the_highest_evaluation_counts_only_in_groups_of_earlier_versions() -> None:
+    new = scored(10.0, evaluation=90.0)
+    new = replace(new, progress=replace(new.progress, best_evaluation=99.0))
+    old = scored(20.0)
+    old = replace(old, progress=replace(old.progress, best_evaluation=97.0))
+
+    assert scores_of_one_kind([old, old]) == ([97.0, 97.0], ScoreKind.BEST_EVALUATION)
+    assert scores_of_one_kind([old, new]) == ([20.0, 10.0], ScoreKind.TRAINING_MEAN)
 
 
 def test_there_are_no_statistics_without_measurements() -> None:
