@@ -31,7 +31,8 @@ COMPARISON_METHOD = (
     "permutation test gives p < 0.05, with Holm's correction for several pairs. Seeds needed: "
     "Noether's formula for 80 % power at the observed effect. Nothing is concluded where the tasks "
     "differ in the environment's options, time limit or other wrappers (frame stacking and "
-    "normalization don't change the task, nor do disturbances that evaluations leave out)."
+    "normalization don't change the task, nor do disturbances that evaluations leave out), or "
+    "where the actions of periodic evaluations are sampled in some runs only."
 )
 
 

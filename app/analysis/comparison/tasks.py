@@ -8,14 +8,14 @@ from typing import Any
 from app.catalog.environments import environment_of_run
 from app.core import write_value
 from app.protocol import Wrappers
-from app.run_config import environment_of, readable_config
+from app.run_config import readable_config
 from storage.records import RunRecord, ScoreKind
 
 _CODE = "code of the environment"
-_OF_THE_AGENT = frozenset(
-    {"simulator", "frame_stack", "normalize_observation", "normalize_reward", "randomize"}
-)
-"""Wrappers that leave returns as they are; `randomize` is listed by attribute."""
+_OF_THE_AGENT = frozenset({"simulator", "frame_stack", "normalize_observation", "normalize_reward"})
+"""Wrappers that leave returns as they are."""
+_IN_OTHER_WORDS = frozenset({"randomize", "time_limit_unit"})
+"""`randomize` is listed by attribute, time limits in steps of the agent."""
 
 
 def task_differences(ours: RunRecord, theirs: RunRecord, kind: ScoreKind) -> list[str]:
@@ -23,7 +23,8 @@ def task_differences(ours: RunRecord, theirs: RunRecord, kind: ScoreKind) -> lis
 
     A custom reward is no difference: returns are the environment's.
     """
-    return _differences(_task(ours, kind), _task(theirs, kind))
+    here, there = ({**_task(run, kind), **_way_to_act(run, kind)} for run in (ours, theirs))
+    return _differences(here, there)
 
 
 def differences_from_default(run: RunRecord, kind: ScoreKind) -> list[str]:
@@ -53,15 +54,22 @@ def _task(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
         kind is ScoreKind.LAST_EVALUATION and config.evaluation.disturbances
     )
     wrappers = config.wrappers if has_disturbances else config.wrappers.for_evaluation()
-    found = _wrapper_options(wrappers)
-    if found["time_limit"] == environment_of(run).max_episode_steps:
-        found["time_limit"] = None
+    limit = config.step_limit
     return {
-        **found,
+        **_wrapper_options(wrappers),
+        "time_limit": None if limit == config.usual_step_limit else limit,
         **_default_options(run),
         **config.env_kwargs,
         _CODE: _checksum(config.env_code),
     }
+
+
+def _way_to_act(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
+    """Return how policies acted where runs could choose: final evaluations are deterministic."""
+    config = readable_config(run)
+    if config is None or kind is not ScoreKind.LAST_EVALUATION:
+        return {}
+    return {"deterministic evaluations": config.evaluation.deterministic}
 
 
 def _default_options(run: RunRecord) -> dict[str, Any]:
@@ -72,7 +80,7 @@ def _wrapper_options(wrappers: Wrappers) -> dict[str, Any]:
     found = {
         field.name: getattr(wrappers, field.name)
         for field in fields(Wrappers)
-        if field.name not in _OF_THE_AGENT
+        if field.name not in _OF_THE_AGENT | _IN_OTHER_WORDS
     }
     return found | {f"randomize {name}": bounds for name, bounds in wrappers.randomize.items()}
 

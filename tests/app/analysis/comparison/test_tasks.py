@@ -77,5 +77,36 @@ def test_disturbances_are_a_difference_where_evaluations_have_them() -> None:
     assert task_differences(run(), noisy, ScoreKind.FINAL_EVALUATION) == []
 
 
+def test_sampled_actions_are_a_difference_where_periodic_evaluations_are_compared() -> None:
+    sampled = run(evaluation={"deterministic": False})
+
+    assert task_differences(run(), sampled, ScoreKind.LAST_EVALUATION) == [
+        "deterministic evaluations on and off"
+    ]
+    assert task_differences(run(), sampled, ScoreKind.FINAL_EVALUATION) == []
+    assert task_differences(run(), sampled, ScoreKind.TRAINING_MEAN) == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "differences"),
+    [
+        # CartPole's own limit of 500 steps is 125 decisions of the agent.
+        ({}, {"time_limit": 125}, []),
+        ({}, {"time_limit": 500, "time_limit_unit": "frames"}, []),
+        ({"time_limit": 50}, {"time_limit": 200, "time_limit_unit": "frames"}, []),
+        ({"time_limit": 50}, {"time_limit": 100}, ["time_limit 50 and 100"]),
+        ({}, {"time_limit": 500}, ["time_limit none and 500"]),
+    ],
+)
+def test_time_limits_are_compared_in_steps_of_the_agent(
+    ours: dict[str, Any], theirs: dict[str, Any], differences: list[str]
+) -> None:
+    one, other = (
+        run(layout=2, wrappers={"frame_skip": 4, **wrappers}) for wrappers in (ours, theirs)
+    )
+
+    assert task_differences(one, other, ScoreKind.TRAINING_MEAN) == differences
+
+
 def test_nothing_is_said_of_a_configuration_that_cannot_be_read() -> None:
     assert task_differences(run(), run(n_envs="many"), ScoreKind.TRAINING_MEAN) == []
