@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from app.catalog.environments import human_normalized
 from app.evaluation import Evaluation, EvaluationStatus
 from app.protocol import SeedFamily
 from components.base import (
@@ -88,8 +87,7 @@ class EvaluationPanel:
                 _cell(name).set_text(format_number(value, 3))
 
     def _words_about(self, evaluation: Evaluation) -> str:
-        spec = self._state.environment
-        normalized = spec and human_normalized(spec.id, evaluation.mean_return)
+        normalized = self._state.human_normalized(evaluation)
         human = "" if normalized is None else f" Human-normalized {normalized:.2f}."
         return _conditions(evaluation) + human
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.access import Access
 from app.accounts import AccessError
+from app.analysis.comparison import human_normalized_evaluation
 from app.catalog.environments import EnvSpec
 from app.evaluation import Evaluation, EvaluationRequest, Evaluations, EvaluationStatus
 from app.run_config import environment_of
@@ -42,6 +43,12 @@ class EvaluationState:
     def may_change(self, feed: RunFeed) -> bool:
         """Whether the principal may evaluate and record a run."""
         return self._access.principal.changes(feed.run)
+
+    def human_normalized(self, evaluation: Evaluation) -> float | None:
+        """Return the mean return of an evaluation relative to human play, if it is comparable."""
+        return (
+            None if self._feed is None else human_normalized_evaluation(self._feed.run, evaluation)
+        )
 
     @property
     def environment(self) -> EnvSpec | None:

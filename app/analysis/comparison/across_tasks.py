@@ -15,7 +15,11 @@ from app.analysis.comparison.scoring import (
     Scored,
     score_runs,
 )
-from app.analysis.comparison.tasks import differences_from_default
+from app.analysis.comparison.tasks import (
+    differences_from_reference,
+    has_default_task,
+    task_differences,
+)
 from app.catalog.environments import ReferenceScore, reference_score
 from app.statistics import (
     Array,
@@ -96,6 +100,7 @@ class _Measurements:
     task: Task
     scored: Scored
     areas: Mapping[str, float]
+    notes: Sequence[str]
 
     def of(self, method: Method) -> tuple[Array, Array]:
         """Return the normalized scores and areas of a method's runs."""
@@ -121,6 +126,7 @@ async def compare_across(entries: Sequence[Entry], read: ReadCurves) -> AcrossTa
             notes.append(f"{env_id} is omitted: {found}.")
         else:
             measured.append(found)
+            notes += found.notes
     known = methods(entries)
     notes += [
         f"{method.name} has runs with different settings on {env_id}, which count as its seeds; "
@@ -153,9 +159,8 @@ async def _measure(env_id: str, runs: Sequence[RunRecord], read: ReadCurves) -> 
     scored = await score_runs(runs, read)
     if scored.timesteps is None:
         return "none of its runs has trained"
-    for run in runs:
-        if differing := differences_from_default(run, scored.kind):
-            return f"{run.name} has another task than the reference ({'; '.join(differing)})"
+    if problem := _other_task(runs, scored.kind, known):
+        return problem
     at = scored.timesteps
     areas = {run.id: await _area(run, at, read) for run in runs if run.id in scored.by_run}
     task = Task(
@@ -167,7 +172,28 @@ async def _measure(env_id: str, runs: Sequence[RunRecord], read: ReadCurves) -> 
         timesteps=at,
     )
     complete = {run_id: area for run_id, area in areas.items() if area is not None}
-    return _Measurements(task=task, scored=scored, areas=complete)
+    differing = differences_from_reference(runs[0], scored.kind, known)
+    notes = [
+        f"The scores that count as 0 and 1 on {env_id} were measured with other options "
+        f"({'; '.join(differing)})."
+    ]
+    return _Measurements(task=task, scored=scored, areas=complete, notes=notes if differing else ())
+
+
+def _other_task(
+    runs: Sequence[RunRecord], kind: ScoreKind, reference: ReferenceScore
+) -> str | None:
+    """Return which run has another task than the reference, or than the other runs, and how.
+
+    The environment as it is counts as the task of the reference.
+    """
+    for run in runs:
+        differing = differences_from_reference(run, kind, reference)
+        if differing and not has_default_task(run, kind):
+            return f"{run.name} has another task than the reference ({'; '.join(differing)})"
+        if differing := task_differences(runs[0], run, kind):
+            return f"the tasks of {runs[0].name} and {run.name} differ ({'; '.join(differing)})"
+    return None
 
 
 async def _area(run: RunRecord, at: int, read: ReadCurves) -> float | None:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from app.catalog.environments import environment_of_run
+from app.catalog.environments import ReferenceScore, environment_of_run
 from app.core import write_value
-from app.protocol import Wrappers
+from app.protocol import STICKY_ACTIONS, Wrappers
 from app.run_config import readable_config
 from storage.records import RunRecord, ScoreKind
 
@@ -27,9 +27,16 @@ def task_differences(ours: RunRecord, theirs: RunRecord, kind: ScoreKind) -> lis
     return _differences(here, there)
 
 
-def differences_from_default(run: RunRecord, kind: ScoreKind) -> list[str]:
-    """Return how the task of a run differs from that of its environment as it is."""
-    return _differences(_default_task(run), _task(run, kind))
+def differences_from_reference(
+    run: RunRecord, kind: ScoreKind, reference: ReferenceScore
+) -> list[str]:
+    """Return how the task of a run differs from that of a reference score, in words."""
+    return _differences(_default_task(run, reference.options), _task(run, kind))
+
+
+def has_default_task(run: RunRecord, kind: ScoreKind) -> bool:
+    """Whether the task of a run is its environment as it is."""
+    return not _differences(_default_task(run, {}), _task(run, kind))
 
 
 def _differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
@@ -41,8 +48,8 @@ def _differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]
     ]
 
 
-def _default_task(run: RunRecord) -> dict[str, Any]:
-    return {**_wrapper_options(Wrappers()), **_default_options(run), _CODE: None}
+def _default_task(run: RunRecord, options: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_wrapper_options(Wrappers()), **_all_options(run, options), _CODE: None}
 
 
 def _task(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
@@ -58,8 +65,7 @@ def _task(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
     return {
         **_wrapper_options(wrappers),
         "time_limit": None if limit == config.usual_step_limit else limit,
-        **_default_options(run),
-        **config.env_kwargs,
+        **_all_options(run, config.env_kwargs),
         _CODE: _checksum(config.env_code),
     }
 
@@ -72,8 +78,11 @@ def _way_to_act(run: RunRecord, kind: ScoreKind) -> dict[str, Any]:
     return {"deterministic evaluations": config.evaluation.deterministic}
 
 
-def _default_options(run: RunRecord) -> dict[str, Any]:
-    return environment_of_run(run.env_id).check_kwargs({})
+def _all_options(run: RunRecord, given: Mapping[str, Any]) -> dict[str, Any]:
+    found = {**environment_of_run(run.env_id).check_kwargs({}), **given}
+    if "repeat_action_probability" in found and found["repeat_action_probability"] is None:
+        found["repeat_action_probability"] = STICKY_ACTIONS.get(found.get("protocol", ""))
+    return found
 
 
 def _wrapper_options(wrappers: Wrappers) -> dict[str, Any]:

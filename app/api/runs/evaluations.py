@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, StrictBool, StrictStr
 
 from app.accounts import GoneError, UnknownThingError
+from app.analysis.comparison import human_normalized_evaluation
 from app.api.shared import (
     VIDEO_ANSWERS,
     Listing,
@@ -21,7 +22,6 @@ from app.api.shared import (
     evaluable,
     refusals,
 )
-from app.catalog.environments import human_normalized
 from app.code_check import MAX_CODE_BYTES
 from app.core import InputError
 from app.evaluation import EPISODES, MAX_EPISODES, EvaluationStatus, evaluation
@@ -122,7 +122,8 @@ class Evaluation(Shape):
     played: int
     mean_return: float | None
     human_normalized: float | None
-    """`mean_return` relative to random (0) and human (1) play, for Atari games."""
+    """`mean_return` relative to random (0) and human (1) play, for Atari games as they are under
+    either protocol; None with other options, another time limit or disturbances."""
     std_return: float | None
     median_return: float | None
     ci95: tuple[float, float] | None
@@ -281,7 +282,7 @@ async def _all(run: VisibleRun, lab: Lab, kind: str) -> Sequence[evaluation.Eval
 
 
 def _shape(found: evaluation.Evaluation, run: VisibleRun) -> Evaluation:
-    normalized = human_normalized(run.env_id, found.mean_return)
+    normalized = human_normalized_evaluation(run, found)
     return Evaluation.of(found, human_normalized=normalized)
 
 

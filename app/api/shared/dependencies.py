@@ -10,8 +10,8 @@ from starlette.requests import HTTPConnection
 from app.access import Access
 from app.accounts import AccountsOffError, NotSignedInError, Principal
 from app.accounts.users import Accounts
+from app.analysis.comparison import human_normalized_score
 from app.api.shared.schemas import Run, artifacts_of
-from app.catalog.environments import human_normalized
 from app.lab import Lab
 from app.run_config import engine_of, environment_label
 from storage.files import RunFolder
@@ -109,7 +109,7 @@ class Describe:
             run,
             engine=engine_of(run),
             environment_label=environment_label(run),
-            human_normalized=human_normalized(run.env_id, run.score),
+            human_normalized=human_normalized_score(run, run.score, run.score_kind),
             owner=self._access.readers.owner_of(run),
             shared_with=self._access.readers.shared_with(run),
             artifacts=artifacts_of(run.id, folder.artifacts()),

@@ -68,7 +68,8 @@ class Run(Shape):
     """The final evaluation of the final policy, else the last periodic evaluation, else the
     training mean."""
     human_normalized: float | None
-    """`score` relative to random (0) and human (1) play, for Atari games."""
+    """`score` relative to random (0) and human (1) play, for Atari games as they are under either
+    protocol; None with other options or another time limit, and for training means."""
     solved_at: int | None = _progress("solved_at")
     """The step of the policy that was found to solve the environment."""
     solved_by: SolvedBy | None = _progress("solved_by")

@@ -1,11 +1,13 @@
 """Random and reference scores, by which scores of several environments are normalized."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from app.catalog.environments.atari_scores import ATARI_SCORES
 from app.catalog.environments.catalogue import ENVIRONMENTS
+from app.catalog.environments.options import OptionValue
+from app.protocol import NO_FRAMESKIP
 
 _ZOO = "the best of RL Baselines3 Zoo's published scores"
 _THRESHOLD = "the solved threshold"
@@ -20,6 +22,8 @@ class ReferenceScore:
     reference: float
     source: str
     """What the reference is."""
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    """Options of the environment with which it was measured; the others had their defaults."""
 
     def normalize(self, score: float) -> float:
         """Return a score on a scale on which random actions have 0 and the reference 1."""
@@ -67,7 +71,7 @@ def _of_game(env_id: str) -> ReferenceScore | None:
     scores = ATARI_SCORES.get(game)
     if scores is None or env_id != f"ALE/{game}-v5":
         return None
-    return ReferenceScore(*scores, "human play")
+    return ReferenceScore(*scores, "human play", {"protocol": NO_FRAMESKIP})
 
 
 def _of(env_id: str, random: float) -> ReferenceScore:

@@ -25,6 +25,7 @@ def test_games_are_compared_with_other_tasks_by_human_play() -> None:
 
     assert reference is not None
     assert (reference.random, reference.reference, reference.source) == (-20.7, 14.6, "human play")
+    assert reference.options == {"protocol": "NoFrameskip-v4"}
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,30 @@ def test_methods_are_compared_over_several_environments_by_normalized_scores(
     ]
 
 
+def test_games_of_either_protocol_but_not_of_both_are_compared_with_human_play(
+    server: LabServer,
+) -> None:
+    pytest.importorskip("ale_py")
+    cart = train(server, climb(200), name="cart")
+    classic, sticky = (
+        train(server, climb(5), name=name, env_id=env_id)
+        for name, env_id in (("classic", "PongNoFrameskip-v4"), ("v5", "ALE/Pong-v5"))
+    )
+
+    of_classic, of_v5, of_both = (
+        compare(server, cart, *games)["across_tasks"]
+        for games in ((classic,), (sticky,), (classic, sticky))
+    )
+
+    assert not any("Pong" in note and "measured" in note for note in of_classic["notes"])
+    assert not any("Pong" in note and "another task" in note for note in of_classic["notes"])
+    assert (
+        "The scores that count as 0 and 1 on ALE/Pong-v5 were measured with other options "
+        "(protocol NoFrameskip-v4 and v5; repeat_action_probability 0 and 0.25)."
+    ) in of_v5["notes"]
+    assert any("the tasks of classic and v5 differ" in note for note in of_both["notes"])
+
+
 def _score(env_id: str, normalized: float) -> float:
     known = reference_score(env_id)
     assert known is not None

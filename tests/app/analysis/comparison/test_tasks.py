@@ -1,9 +1,15 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from app.analysis.comparison.tasks import task_differences
+from app.analysis.comparison.tasks import (
+    differences_from_reference,
+    has_default_task,
+    task_differences,
+)
+from app.catalog.environments import ReferenceScore, reference_score
 from storage.records.runs import RunRecord, RunStatus, ScoreKind
 from tests.stored_configs import stored_config
 
@@ -110,3 +116,30 @@ def test_time_limits_are_compared_in_steps_of_the_agent(
 
 def test_nothing_is_said_of_a_configuration_that_cannot_be_read() -> None:
     assert task_differences(run(), run(n_envs="many"), ScoreKind.TRAINING_MEAN) == []
+
+
+def pong(**options: Any) -> RunRecord:
+    found = run(layout=2, env_id="ALE/Pong-v5", env_kwargs=options)
+    return replace(found, env_id="ALE/Pong-v5")
+
+
+def human() -> ReferenceScore:
+    found = reference_score("ALE/Pong-v5")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("sticky", [None, 0.0])
+def test_the_scores_of_human_play_are_of_the_classic_protocol(sticky: float | None) -> None:
+    classic = pong(protocol="NoFrameskip-v4", repeat_action_probability=sticky)
+
+    assert differences_from_reference(classic, ScoreKind.FINAL_EVALUATION, human()) == []
+    assert not has_default_task(classic, ScoreKind.FINAL_EVALUATION)
+
+
+def test_sticky_actions_are_a_difference_from_human_play() -> None:
+    assert differences_from_reference(pong(), ScoreKind.FINAL_EVALUATION, human()) == [
+        "protocol NoFrameskip-v4 and v5",
+        "repeat_action_probability 0 and 0.25",
+    ]
+    assert has_default_task(pong(), ScoreKind.FINAL_EVALUATION)
