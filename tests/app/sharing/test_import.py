@@ -106,6 +106,29 @@ def test_an_imported_run_has_its_evaluations_and_videos(server: LabServer, bundl
     assert evaluate(server, run["id"], record=False)["returns"] == evaluation["returns"]
 
 
+def test_an_imported_run_is_sorted_by_its_score(server: LabServer, bundle: bytes) -> None:
+    run = send(server, bundle).json()
+
+    listed = server.api.get("/runs", params={"sort": "-score", "limit": 500}).json()["items"]
+
+    assert run["score"] is not None
+    scores = [one["score"] for one in listed[: [one["id"] for one in listed].index(run["id"])]]
+    assert all(score is not None and score >= run["score"] for score in scores)
+
+
+def test_a_score_keeps_its_kind_from_bundle_to_bundle(server: LabServer, bundle: bytes) -> None:
+    def with_best_evaluation(manifest: dict[str, Any]) -> None:
+        manifest["run"]["best_evaluation"] = 99.5
+
+    changed = bundles.with_manifest(bundles.read(bundle), with_best_evaluation)
+    first = send(server, bundles.pack(changed)).json()
+
+    second = send(server, export(server, first["id"])).json()
+
+    for run in (first, second):
+        assert (run["score"], run["score_kind"]) == (99.5, "best_evaluation")
+
+
 def test_a_bundle_is_named_after_its_run(server: LabServer) -> None:
     run = server.create(name='x"; rm -rf /: ü')
 
