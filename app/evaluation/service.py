@@ -266,11 +266,29 @@ class Evaluations:
         summary = await asyncio.to_thread(summarise, active.evaluation, found)
         if request.record and not config.environment.renders:
             summary = replace(summary, video_note=_NO_RENDERING)
-        await self.store.complete(active, summary, recorded)
-        run = await self._runs.get(run.id)
-        if summary.is_final and run.status.is_over and policy.timesteps == run.progress.timesteps:
-            assert summary.mean_return is not None
-            await self._runs.save_final_evaluation(run.id, summary.mean_return, policy.timesteps)
+        save_score = partial(self._save_score, summary) if summary.is_final else None
+        await self.store.complete(active, summary, recorded, before_end=save_score)
+
+    async def _save_score(self, found: Evaluation) -> None:
+        """Make a final evaluation the score of its run, if it is of the final policy.
+
+        One with fewer episodes than an earlier one doesn't replace it: nobody can choose the number
+        that gives the highest mean.
+        """
+        run = await self._runs.get(found.run_id)
+        step, mean = found.timesteps, found.mean_return
+        if not run.status.is_over or step != run.progress.timesteps:
+            return
+        others = [one for one in await self.store.list(run.id) if one.is_final]
+        if any(one.timesteps == step and one.episodes > found.episodes for one in others):
+            return
+        assert step is not None
+        assert mean is not None
+        try:
+            await self._runs.save_final_evaluation(run.id, mean, step)
+        except NotWrittenError as error:
+            text = f"The score could not be stored: {error} Start the final evaluation again."
+            await self._runs.add_event(run.id, "evaluation_failed", text, level=EventLevel.WARNING)
 
     async def _begin(
         self,

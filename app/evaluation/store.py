@@ -111,9 +111,16 @@ class EvaluationStore:
         self.changed.emit(active.evaluation.run_id)
 
     async def complete(
-        self, active: ActiveEvaluation, found: Evaluation, recorded: RecordedVideo
+        self,
+        active: ActiveEvaluation,
+        found: Evaluation,
+        recorded: RecordedVideo,
+        *,
+        before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Store the results of an evaluation, and its video.
+
+        `before_end` is done before anyone sees that the evaluation is over.
 
         Raises:
             OSError: if they can't be stored.
@@ -122,7 +129,10 @@ class EvaluationStore:
         note = recorded.header.why_not if recorded.header else found.video_note
         found = replace(found, video_note=note, pinned=active.evaluation.pinned)
         found = end_evaluation(found, EvaluationStatus.COMPLETED)
-        await self._close(active, await self._save(found, recorded))
+        saved = await self._save(found, recorded)
+        if before_end is not None:
+            await before_end()
+        await self._close(active, saved)
 
     async def end(
         self,

@@ -39,20 +39,22 @@ _CONFIRMATION = SeedFamily.TEST.first_seed + FAMILY_SIZE // 2
 """The seeds from here on are for confirmations: tests on demand begin at the family's first."""
 
 
-def selection_seed(timesteps: int, episodes: int) -> int:
+def selection_seed(timesteps: int, episodes: int, *, is_repeated: bool = False) -> int:
     """Return the first of the seeds on which the policy of this step is evaluated periodically.
 
-    Each step has seeds of its own, and a resumed run uses the same ones again.
+    Each step has seeds of its own, and a resumed run uses the same ones again. It `is_repeated` if
+    the step has two policies: before and after the last update of a run.
     """
-    return SeedFamily.SELECTION.first_seed + _draw(timesteps, FAMILY_SIZE - episodes)
+    name = f"{timesteps} again" if is_repeated else str(timesteps)
+    return SeedFamily.SELECTION.first_seed + _draw(name, FAMILY_SIZE - episodes)
 
 
 def confirmation_seed(timesteps: int, episodes: int) -> int:
     """Return the first of the seeds on which it is confirmed that this step's policy is good."""
-    return _CONFIRMATION + _draw(timesteps, FAMILY_SIZE // 2 - episodes)
+    return _CONFIRMATION + _draw(str(timesteps), FAMILY_SIZE // 2 - episodes)
 
 
-def _draw(timesteps: int, below: int) -> int:
+def _draw(name: str, below: int) -> int:
     # Not with NumPy: workers import this module before they lock themselves down.
-    digest = blake2b(str(timesteps).encode(), digest_size=8).digest()
+    digest = blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest) % below

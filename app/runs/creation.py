@@ -8,6 +8,7 @@ from app.catalog.algorithms import Family, get_algorithm
 from app.catalog.environments import EnvSpec
 from app.core import InputError, StorageThread
 from app.discovery import EnvironmentFinder
+from app.protocol import EVALUATION_SEEDS
 from app.run_config import RunConfig, RunRequest, config_of, nearest_seeds
 from app.runs.state import Journal
 from app.runs.stored_policies import PolicyAddress, read_policy
@@ -74,6 +75,14 @@ class Creation:
         if run_set is not None and (near := nearest_seeds(run_set.spec["seeds"], config.n_envs)):
             message = _nearness(*near, config.n_envs)
             await self._journal.add_event(run.id, "seeds_near", message, level=EventLevel.WARNING)
+        if config.seed in EVALUATION_SEEDS or config.seed + config.n_envs - 1 in EVALUATION_SEEDS:
+            message = (
+                f"Seed {config.seed} is one of those of evaluations, so that training begins with "
+                "an episode that may be evaluated. Seeds below a million are not."
+            )
+            await self._journal.add_event(
+                run.id, "seed_of_evaluations", message, level=EventLevel.WARNING
+            )
         return self._journal.announce(run)
 
     async def _write_events(self, run: RunRecord, request: RunRequest, config: RunConfig) -> None:

@@ -17,7 +17,7 @@ from app.sharing.contents import Contents, assign_to_run, check_contents, read_r
 from app.sharing.manifest import PROGRESS_KEYS, Manifest
 from storage.database import events, runs, transaction
 from storage.files import IncomingRun, LabFolder, RunFolder
-from storage.records import Allowance, RunRecord, RunStatus, SolvedBy
+from storage.records import Allowance, Progress, RunRecord, RunStatus, SolvedBy, score_of
 
 _MAX_CONCURRENT = 2
 _RETRY_AFTER_S = 30
@@ -166,6 +166,7 @@ def _add_run(
 
 def _row(manifest: Manifest, contents: Contents) -> dict[str, Any]:
     run, config = manifest.run, contents.config
+    progress = {name: getattr(run, name) for name in PROGRESS_KEYS}
     # An unfinished run becomes stopped, so that a user can resume it here.
     status = run.status if run.status in _KEPT_STATUSES else RunStatus.STOPPED
     return {
@@ -180,7 +181,8 @@ def _row(manifest: Manifest, contents: Contents) -> dict[str, Any]:
         "finished_at": None if run.started_at is None else run.finished_at,
         "error": run.error,
         "latest_json": contents.latest,
-        **{name: getattr(run, name) for name in PROGRESS_KEYS},
+        "score": score_of(Progress(**progress), contents.latest)[0],
+        **progress,
         "solved_by": run.solved_by or (run.solved_at and SolvedBy.TRAINING_MEAN),
     }
 

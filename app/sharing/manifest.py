@@ -18,7 +18,8 @@ EVENTS = "events.json"
 
 PROGRESS_KEYS = (
     *("timesteps", "vec_steps", "updates", "episodes", "elapsed_s", "best", "solved_at"),
-    *("solved_by", "last_evaluation", "final_evaluation", "final_evaluation_at"),
+    *("solved_by", "best_evaluation", "last_evaluation"),
+    *("final_evaluation", "final_evaluation_at"),
 )
 """The fields of `Progress` that a bundle contains."""
 
@@ -68,6 +69,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     solved_at: Count | None
     # Bundles of earlier versions don't have these.
     solved_by: SolvedBy | None = None
+    best_evaluation: Number = None
     last_evaluation: Number = None
     final_evaluation: Number = None
     final_evaluation_at: Count | None = None

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core import InputError, shorten
-from app.evaluation import Evaluation, EvaluationStatus
-from app.protocol import SeedFamily
-from app.sharing.versions import Version, periodic_evaluations, versions_of
+from app.evaluation import Evaluation
+from app.run_config import reward_code_of
+from app.sharing.versions import (
+    BEST,
+    Version,
+    choose_evaluation,
+    evaluations_of,
+    periodic_evaluations,
+    versions_of,
+)
 from storage import WrongStateError
 from storage.files import RunFolder
 from storage.records import RunRecord
 
-BEST = "best"
 _CHECKPOINT = re.compile(r"(?:checkpoint-)?(\d{1,15})(?:\.zip)?", re.ASCII)
 _MEMBER = "model.zip"
 """The model in a checkpoint, in SB3's format."""
@@ -107,7 +113,7 @@ def published_version(
     return PublishedVersion(
         version=version,
         timesteps=step,
-        evaluation=_choose(own),
+        evaluation=choose_evaluation(own, has_reward=reward_code_of(run) is not None),
         videos=tuple(one.id for one in own if one.has_video),
         selection=_selection(folder, step) if version.kind == "best" else None,
         training_mean=_training_mean(run, folder, version, step),
@@ -116,37 +122,6 @@ def published_version(
         normalization=_normalization(folder, version),
         versions=_library_versions(model, member),
     )
-
-
-def evaluations_of(
-    step: int | None, evaluations: Sequence[Evaluation], *, is_best: bool
-) -> list[Evaluation]:
-    """Return the completed evaluations of one policy, in their order.
-
-    The best policy is that of a periodic evaluation, possibly in the middle of a rollout: the
-    final policy or a checkpoint of the same step may have other weights.
-    """
-    return [
-        one
-        for one in evaluations
-        if one.status is EvaluationStatus.COMPLETED
-        and one.kind == "evaluation"
-        and one.returns
-        and step is not None
-        and one.timesteps == step
-        and (one.checkpoint == BEST) == is_best
-    ]
-
-
-def _choose(own: Sequence[Evaluation]) -> Evaluation | None:
-    """Choose the newest one that disturbs nothing and isn't on the seeds of the selection.
-
-    If there is none, the disturbances count more: with them it is another task.
-    """
-    by_preference = sorted(
-        own, key=lambda one: (bool(one.disturbances), one.seed_family is SeedFamily.SELECTION)
-    )
-    return next(iter(by_preference), None)
 
 
 def _find(

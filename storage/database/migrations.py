@@ -1,14 +1,22 @@
 """Migrate a database to the current schema in numbered steps."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
 from peewee import Database, SqliteDatabase
 
 from storage import DatabaseTooNewError, DatabaseTooOldError
-from storage.database.tables import ACCOUNT_TABLES, TABLES, RunRow, RunSetRow, SchemaRow
-from storage.records import RunSetKind, RunSetState, SolvedBy
+from storage.database.tables import (
+    ACCOUNT_TABLES,
+    TABLES,
+    RunRow,
+    RunSetRow,
+    SchemaRow,
+    record_of,
+)
+from storage.records import Progress, RunSetKind, RunSetState, SolvedBy, score_of
 
 Migration = Callable[[Database], None]
 
@@ -97,6 +105,17 @@ def _tell_how_scores_were_obtained(database: Database) -> None:
     _add_column(database, "runs", "solved_by", "VARCHAR(255)")
     earlier = RunRow.solved_at.is_null(False) & RunRow.solved_by.is_null()
     RunRow.update(solved_by=SolvedBy.TRAINING_MEAN).where(earlier).execute()
+    _score_imported_runs()
+
+
+def _score_imported_runs() -> None:
+    """Store the scores of imported runs, which earlier versions computed only for display."""
+    names = ("id", "latest_json", *(field.name for field in fields(Progress)))
+    columns = (getattr(RunRow, name) for name in names)
+    for row in RunRow.select(*columns).where(RunRow.score.is_null()):
+        score, _ = score_of(record_of(Progress, row), row.latest_json)
+        if score is not None:
+            RunRow.update(score=score).where(RunRow.id == row.id).execute()
 
 
 MIGRATIONS: tuple[Migration, ...] = (

@@ -14,7 +14,6 @@ from app.workers import EpisodePlayer, JobError, PackedPolicy, Worker, WorkerPoo
 _MAX_FAILURES = 3
 _MAX_WAITING = 100
 """How many results may wait for the trainer to mark them in its metrics."""
-_CONFIRMED_WITHIN_S = 300.0
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +62,8 @@ class PeriodicEvaluation:
         *,
         trainer: Worker,
         on_solved: Callable[[int], None],
-        is_solved: bool = False,
+        is_solved: bool,
+        failed_confirmations: int,
     ) -> None:
         """`on_solved` gets the step of the policy that was confirmed to solve the environment.
 
@@ -79,9 +79,13 @@ class PeriodicEvaluation:
         self._trainer = trainer
         self._tasks = Tasks()
         self._newest: PackedPolicy | None = None
+        self._last_step: int | None = None
         self._has_policy = asyncio.Event()
         self._is_started = False
-        self._detector = SolvedDetector(None if is_solved else config.environment.solved_threshold)
+        self._detector = SolvedDetector(
+            None if is_solved else config.environment.solved_threshold,
+            failed_confirmations=failed_confirmations,
+        )
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
@@ -95,10 +99,7 @@ class PeriodicEvaluation:
 
     async def settle(self) -> None:
         """Wait for the end of a confirmation, if one is running."""
-        try:
-            await asyncio.wait_for(self._is_idle.wait(), _CONFIRMED_WITHIN_S)
-        except TimeoutError:
-            _log.warning("The confirmation took too long and was skipped.")
+        await self._is_idle.wait()
 
     async def close(self) -> None:
         """Cancel the running evaluation."""
@@ -121,6 +122,8 @@ class PeriodicEvaluation:
             setup=self._config.setup(),
             deterministic=options.deterministic,
             disturbed=options.disturbances,
+            # Each episode has its own time limit, however many there are.
+            reports_each=True,
         )
         async with self._pool.job(command, low_priority=True) as job:
             player = EpisodePlayer(job, command)
@@ -132,7 +135,8 @@ class PeriodicEvaluation:
 
     async def _evaluate(self, player: EpisodePlayer, policy: PackedPolicy) -> None:
         step, episodes = policy.header.timesteps, self._config.evaluation.episodes
-        seed = selection_seed(step, episodes)
+        seed = selection_seed(step, episodes, is_repeated=step == self._last_step)
+        self._last_step = step
         found, _ = await player.play(policy.frame, episodes=episodes, seed=seed)
         self._results.add(found)
         await self._report_cut(found)

@@ -102,8 +102,8 @@ class ProgressRecorder:
 
     def note_solved(self, timesteps: int) -> None:
         """Keep the step of the first policy that was confirmed to solve the environment."""
-        if (progress := self._feed.run.progress).solved_at is None:
-            by = SolvedBy.EVALUATIONS
+        progress, by = self._feed.run.progress, SolvedBy.EVALUATIONS
+        if progress.solved_by is not by:
             self._feed.set_progress(replace(progress, solved_at=timesteps, solved_by=by))
 
     async def save(self) -> None:

@@ -6,6 +6,9 @@ CONFIRMATION_EPISODES = 100
 """Number of episodes, on seeds of another family, whose mean must reach it, too."""
 
 
+_MAX_DOUBLINGS = 20
+
+
 class SolvedDetector:
     """Proposes that a run is solved when enough evaluations in a row reach the threshold.
 
@@ -14,11 +17,12 @@ class SolvedDetector:
     twice as many evaluations.
     """
 
-    def __init__(self, threshold: float | None) -> None:
+    def __init__(self, threshold: float | None, *, failed_confirmations: int = 0) -> None:
+        """`failed_confirmations` counts those of the run before it was resumed."""
         self.threshold = threshold
         """The mean return from which the environment counts as solved; None: there is none."""
         self.is_solved = False
-        self._needed = IN_A_ROW
+        self._needed = IN_A_ROW << min(failed_confirmations, _MAX_DOUBLINGS)
         self._in_a_row = 0
 
     def proposes(self, mean_return: float) -> bool:

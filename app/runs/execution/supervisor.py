@@ -17,7 +17,15 @@ from app.runs.execution.progress_recorder import ProgressRecorder
 from app.runs.execution.snapshot_selector import SnapshotSelector
 from app.runs.execution.time_machine import TimeMachine
 from app.runs.execution.worker_requests import WorkerRequests
-from app.runs.state import STOP_WITHIN_S, Ending, RunFeed, RunLog, StopRequest, endings
+from app.runs.state import (
+    NOT_CONFIRMED,
+    STOP_WITHIN_S,
+    Ending,
+    RunFeed,
+    RunLog,
+    StopRequest,
+    endings,
+)
 from app.workers import (
     Exit,
     NoWorkerError,
@@ -31,6 +39,7 @@ from app.workers import (
     WorkerPool,
 )
 from storage.files import CheckpointFile, RunFolder, write_atomically
+from storage.records import SolvedBy
 
 _MAX_NOTES = 100
 
@@ -217,7 +226,10 @@ class Supervisor:
             self._results,
             trainer=worker,
             on_solved=self._recorder.note_solved,
-            is_solved=self._feed.run.progress.solved_at is not None,
+            is_solved=self._feed.run.progress.solved_by is SolvedBy.EVALUATIONS,
+            failed_confirmations=sum(
+                event.event_type == NOT_CONFIRMED for event in self._feed.events
+            ),
         )
         if self._stop_request is not None:
             worker.stop()
@@ -262,13 +274,20 @@ class Supervisor:
 
     async def _finish(self, reason: str) -> Ending:
         assert self._evaluation is not None
-        if self._stop_request is None:
-            await self._evaluation.settle()
+        await self._settle(self._evaluation)
         progress = self._feed.run.progress
         if reason == "solved" and progress.solved_at is None:
             raise ProtocolError("it ended as solved, which no evaluation confirmed")
         step = self._deliveries.resumable_step
         return endings.finished(reason, self._stop_request, progress, step)
+
+    async def _settle(self, evaluation: PeriodicEvaluation) -> None:
+        """Wait for the end of a confirmation, unless the run is to stop."""
+        settling = self._tasks.start(evaluation.settle(), name="wait for a confirmation")
+        stopping = self._tasks.start(self._stop_requested.wait(), name="wait for a stop")
+        await asyncio.wait({settling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        settling.cancel()
+        stopping.cancel()
 
     def _route_policy(self, policy: PackedPolicy) -> None:
         assert self._live is not None

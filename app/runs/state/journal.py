@@ -31,6 +31,9 @@ from storage.records import EventLevel, EventRecord, JsonObject, RunRecord, RunS
 
 _LEVELS = {RunStatus.FAILED: EventLevel.ERROR, RunStatus.INTERRUPTED: EventLevel.WARNING}
 
+NOT_CONFIRMED = "not_confirmed"
+"""The event that other episodes did not confirm that the environment is solved."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -255,7 +258,7 @@ class RunLog:
         if is_solved:
             event_type, message = "solved", f"Solved at step {timesteps:,}: {numbers}."
         else:
-            event_type = "not_confirmed"
+            event_type = NOT_CONFIRMED
             message = f"Not solved yet: evaluations reached the threshold, but {numbers}."
         data = {"timesteps": timesteps, "mean_return": mean_return}
         await self._journal.add_event(self._run_id, event_type, message, data=data)

@@ -259,7 +259,7 @@ class TrainingCallback(BaseCallback):
         while not self.must_end and time.monotonic() < until:
             self._commands.handle_requests()
             if not self._evaluations.is_waiting:
-                if self._evaluations.has_evaluated(self.num_timesteps):
+                if self._evaluations.has_evaluated(self.model):
                     return
                 self._evaluations.send_policy(self.model, self._episodes.count)
             self._channel.send(messages.Alive())

@@ -35,7 +35,7 @@ class EvalSchedule:
         self._best: float | None = saved["best"]
         self._pending_files: dict[FileName, bytes] = {}
         self._sent_timesteps = -1
-        self._sent_updates = -1
+        self._sent_updates: int = saved.get("updates", -1)
         self._times_out_at = 0.0
         self.has_solved = False
         """Whether the web process found that the task is solved."""
@@ -43,16 +43,19 @@ class EvalSchedule:
     def counts(self) -> dict[str, Any]:
         """Return the counters for a checkpoint."""
         next_at = 0 if self._every is None else self.next_at
-        return {"next_at": next_at, "best": self._best}
+        return {"next_at": next_at, "best": self._best, "updates": self._sent_updates}
 
     @property
     def is_waiting(self) -> bool:
         """Whether a policy is being evaluated."""
         return bool(self._pending_files)
 
-    def has_evaluated(self, timesteps: int) -> bool:
-        """Whether evaluations are off, or the policy of this step was sent to be evaluated."""
-        return self._every is None or self._sent_timesteps == timesteps
+    def has_evaluated(self, model: BaseAlgorithm) -> bool:
+        """Whether evaluations are off, or these very weights were sent to be evaluated.
+
+        An evaluation can be due in the middle of the last rollout, before the last update.
+        """
+        return self._every is None or self._sent_updates == model._n_updates
 
     def is_due(self, model: BaseAlgorithm, mean_reward: float | None) -> bool:
         """Whether it is time for another evaluation, and the last one is over or timed out.

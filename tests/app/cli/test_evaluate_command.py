@@ -156,3 +156,20 @@ def test_a_video_is_recorded_although_the_owner_has_used_up_their_disk_quota(
 
     assert code == 0, output
     assert "saved with the run" in output
+
+
+def test_a_final_evaluation_is_the_score_of_the_run(trained: TrainedLab) -> None:
+    output, stored = evaluate(trained, "--final")
+
+    assert "20 episodes of the policy" in output
+    assert "final seeds from 3,000,000" in output
+    _, listed = trained.command("runs", "--json")
+    (run,) = [one for one in json.loads(listed) if one["id"] == trained.run_ids[0]]
+    assert (run["score"], run["score_kind"]) == (stored["mean_return"], "final_evaluation")
+
+
+def test_final_seeds_and_a_seed_exclude_each_other(trained: TrainedLab) -> None:
+    code, output = trained.command("evaluate", trained.run_ids[0], "--final", "--seed", "7")
+
+    assert code == 2
+    assert "--final and --seed exclude each other" in output

@@ -98,6 +98,25 @@ def test_a_score_of_a_run_with_a_custom_reward_is_measured_without_its_code(
     assert all(moment["terms"] == {} for moment in moments)
 
 
+def test_the_number_of_episodes_can_not_be_chosen_by_its_result(lab: LabServer) -> None:
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
+    longer = subject.evaluate(episodes=40, seed_family="final", record=False)
+
+    shorter = subject.evaluate(episodes=20, seed_family="final", record=False)
+
+    assert shorter["returns"] == longer["returns"][:20]
+    assert lab.get(subject.run_id)["score"] == longer["mean_return"]
+
+
+def test_the_score_is_stored_when_the_evaluation_is_seen_to_be_over(lab: LabServer) -> None:
+    subject = Subject(lab, lab.train(**BRIEF)["id"])
+
+    evaluation = subject.evaluate(episodes=20, seed_family="final", record=False)
+
+    run = lab.get(subject.run_id)
+    assert (run["score"], run["score_kind"]) == (evaluation["mean_return"], "final_evaluation")
+
+
 def test_a_seed_and_a_family_exclude_each_other(lab: LabServer) -> None:
     subject = Subject(lab, lab.train(**BRIEF)["id"])
 

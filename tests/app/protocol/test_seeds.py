@@ -24,6 +24,7 @@ def test_each_periodic_evaluation_has_seeds_of_its_own() -> None:
     assert len(set(seeds)) == len(seeds)
     assert {SeedFamily.of(seed) for seed in seeds} == {SeedFamily.SELECTION}
     assert selection_seed(50_000, 20) == selection_seed(50_000, 20)
+    assert selection_seed(50_000, 20, is_repeated=True) not in seeds
 
 
 def test_a_confirmation_uses_test_seeds_that_a_test_does_not_begin_with() -> None:

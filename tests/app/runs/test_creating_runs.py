@@ -72,6 +72,15 @@ async def test_given_seeds_are_kept_and_the_log_warns_if_they_share_environments
     assert not await _events(lab, apart[0], "seeds_near")
 
 
+async def test_a_seed_of_an_evaluation_is_kept_and_the_log_warns(lab: Lab) -> None:
+    (inside,) = await lab.runs.create(NOBODYS, request(seed=999_998, n_envs=4))
+    (outside,) = await lab.runs.create(NOBODYS, request(seed=999_998, n_envs=2))
+
+    (warning,) = await _events(lab, inside, "seed_of_evaluations")
+    assert "Seeds below a million are not." in warning.message
+    assert not await _events(lab, outside, "seed_of_evaluations")
+
+
 async def _events(lab: Lab, run: RunRecord, event_type: str) -> list[EventRecord]:
     events = await lab.runs.events(VisibleRun(run))
     return [event for event in events if event.event_type == event_type]

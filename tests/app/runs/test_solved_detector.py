@@ -58,6 +58,14 @@ def test_after_a_failed_confirmation_twice_as_many_evaluations_are_needed() -> N
     assert not detector.proposes(500)
 
 
+def test_a_resumed_run_still_needs_as_many_evaluations() -> None:
+    detector = SolvedDetector(_THRESHOLD, failed_confirmations=1)
+
+    proposals = [detector.proposes(210) for _ in range(2 * IN_A_ROW)]
+
+    assert proposals == [False] * (2 * IN_A_ROW - 1) + [True]
+
+
 @pytest.mark.parametrize("score", [0.0, 1e9])
 def test_nothing_is_solved_without_a_threshold(score: float) -> None:
     detector = SolvedDetector(None)

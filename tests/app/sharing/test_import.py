@@ -106,6 +106,31 @@ def test_an_imported_run_has_its_evaluations_and_videos(server: LabServer, bundl
     assert evaluate(server, run["id"], record=False)["returns"] == evaluation["returns"]
 
 
+def with_evaluation(bundle: bytes, name: str, mean: float) -> bytes:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["run"][name] = mean
+
+    return bundles.pack(bundles.with_manifest(bundles.read(bundle), change))
+
+
+def test_an_imported_run_is_sorted_by_its_score(server: LabServer, bundle: bytes) -> None:
+    run = send(server, with_evaluation(bundle, "last_evaluation", 999.0)).json()
+
+    highest, lower = server.api.get("/runs", params={"sort": "-score", "limit": 2}).json()["items"]
+
+    assert (highest["id"], highest["score"]) == (run["id"], 999.0)
+    assert lower["score"] < 999.0
+
+
+def test_a_score_keeps_its_kind_from_bundle_to_bundle(server: LabServer, bundle: bytes) -> None:
+    first = send(server, with_evaluation(bundle, "best_evaluation", 99.5)).json()
+
+    second = send(server, export(server, first["id"])).json()
+
+    for run in (first, second):
+        assert (run["score"], run["score_kind"]) == (99.5, "best_evaluation")
+
+
 def test_a_bundle_is_named_after_its_run(server: LabServer) -> None:
     run = server.create(name='x"; rm -rf /: ü')
 

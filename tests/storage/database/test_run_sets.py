@@ -17,6 +17,8 @@ from storage.records.runs import RunRecord, ScoreKind, SolvedBy
 
 _BEFORE_SETS = 5
 """Schema version before sets existed, when a group was only an id."""
+_BEFORE_KINDS = 6
+"""Schema version before scores had kinds."""
 _EARLIER_LAB = Path(__file__).parents[2] / "fixtures" / "lab-0.1.zip"
 
 
@@ -187,3 +189,19 @@ def test_the_runs_of_an_earlier_version_keep_their_scores_and_tell_how_they_were
     assert found[solved].progress.solved_by is SolvedBy.TRAINING_MEAN
     assert {run.progress.solved_by for run_id, run in found.items() if run_id != solved} == {None}
     opened.close()
+
+
+def test_a_migration_stores_the_missing_scores_of_imported_runs(
+    address: Address, database: Database
+) -> None:
+    imported = create(1, latest_json={"mean_reward": 7.0})
+    without_numbers = create(2)
+    stored = create(3, latest_json={"mean_reward": 7.0}, score=9.0)
+    SchemaRow.update(version=_BEFORE_KINDS).execute()
+    database.close()
+
+    reopened = open_database(address)
+
+    scores = {row.id: row.score for row in RunRow.select(RunRow.id, RunRow.score)}
+    assert scores == {imported.id: 7.0, without_numbers.id: None, stored.id: 9.0}
+    reopened.close()

@@ -88,6 +88,18 @@ def test_the_same_weights_are_not_evaluated_twice(training: Training) -> None:
     assert training.is_due()
 
 
+def test_the_policy_after_the_last_update_is_not_taken_for_the_one_before_it(
+    training: Training,
+) -> None:
+    training.learn()
+    training.send()
+    assert training.schedule.has_evaluated(training.model)
+
+    training.learn()
+
+    assert not training.schedule.has_evaluated(training.model)
+
+
 def test_the_best_policy_is_kept(training: Training) -> None:
     steps = []
     for mean_return in (1.0, 3.0, 2.0):
@@ -127,4 +139,4 @@ def test_a_checkpoint_has_the_next_evaluation_and_the_best_result(training: Trai
     training.learn()
     training.hear(training.send(), 7.0)
 
-    assert training.schedule.counts() == {"next_at": 32, "best": 7.0}
+    assert training.schedule.counts() == {"next_at": 32, "best": 7.0, "updates": 1}
