@@ -49,7 +49,10 @@ class CachedPart:
 class NumbersTable:
     """A row per entry with its final numbers."""
 
-    _TITLES = ("Run", "Seeds", "Evaluation", "Best", "Final", "Steps", "Time", "Solved at")
+    _TITLES = (
+        *("Run", "Seeds", "Evaluation", "Best training mean", "Last training mean"),
+        *("Steps", "Time", "Solved at"),
+    )
 
     def __init__(self) -> None:
         self._part = CachedPart()

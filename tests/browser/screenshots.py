@@ -125,9 +125,10 @@ def _save_comparison(camera: Camera) -> None:
     lab = camera.lab
     groups = []
     for algorithm in ("PPO", "A2C"):
-        body = {"env_id": "CartPole-v1", "algorithm": algorithm, "preset": "fast"}
+        body = {"env_id": "CartPole-v1", "algorithm": algorithm, "total_timesteps": 40_000}
+        body["evaluation"] = {"final_episodes": 20}
         group = lab.api.post(
-            "/runs", json={**body, "seeds": 5, "name": f"{algorithm}, Fast", "start": True}
+            "/runs", json={**body, "seeds": 5, "name": algorithm, "start": True}
         ).json()
         for run in group["runs"]:
             lab.wait_for(run["id"], "completed", within=600)
