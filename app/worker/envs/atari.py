@@ -168,6 +168,7 @@ class WholeGames(gym.Wrapper[Any, Any, Any, Any]):
         # Gymnasium refuses steps before the first reset.
         self.env.reset(seed=0)
         emulator: Any = self.unwrapped
+        # The emulator offers no other form; only sandboxed workers open checkpoints.
         emulator.restore_state(pickle.loads(snapshot["emulator"]))
         emulator.np_random.bit_generator.state = snapshot["random"]
         for layer, state in zip(_layers(self), snapshot["wrappers"], strict=True):
